@@ -1,0 +1,170 @@
+"""Contracts as executable specifications: clauses, documented refusals and violations.
+
+A contract says what must hold when one payload passes a seam. Checking it never raises for a
+bad payload: each broken clause is yielded as a `Violation`, in the order in which upstream
+would meet it, so that the first one that ends the call is the ending to expect.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+from contracts.releases import Span
+from contracts.source import Source
+
+
+class Origin(NamedTuple):
+    """Whose a token is and where it stands in its owner's sequence, read from its stamp."""
+
+    #: 0-based index of the record in the request, or the name of an outsider.
+    owner: int | str
+    #: 0-based position in the owner's sequence.
+    position: int
+
+
+#: Reads the origin of each token of one record; `None` for a token that carries no known stamp.
+OwnerOf = Callable[[Any], "list[Origin | None]"]
+
+
+class Answer(StrEnum):
+    """What a clause says of one payload."""
+
+    HELD = "held"
+    VIOLATED = "violated"
+    UNCHECKED = "unchecked"
+
+
+@dataclass(frozen=True)
+class Guard:
+    """Upstream's own check of a clause, with the error that it documents.
+
+    `text` is contained in the error's message. Its `{names}` are filled from the fields of the
+    violation, so that a message with false numbers is told from a true one.
+    """
+
+    error: str
+    text: str
+    span: Span
+    source: Source
+    #: Platforms on which the check runs; empty means on every one.
+    platforms: tuple[str, ...] = ()
+    #: True where no entry in service reaches the check and cases call its function.
+    direct: bool = False
+
+    def holds(self, release: str, platform: str) -> bool:
+        """Return whether the check runs in this release on this platform."""
+        return release in self.span and (not self.platforms or platform in self.platforms)
+
+
+@dataclass(frozen=True)
+class Clause:
+    """One checkable sentence of a contract.
+
+    Guarded where a guard holds for the release and the platform; assumed everywhere else.
+    """
+
+    name: str
+    sentence: str
+    guards: tuple[Guard, ...] = ()
+    #: Types of the errors that upstream meets by accident when the clause is broken.
+    #: Empty: the broken payload is accepted.
+    incidental: tuple[str, ...] = ()
+    #: True for a clause about whose record it is: it needs a stamp reader.
+    identity: bool = False
+
+    def guard(self, release: str, platform: str = "cpu") -> Guard | None:
+        """Return the guard that runs in this release on this platform, if one does."""
+        return next((g for g in self.guards if g.holds(release, platform)), None)
+
+
+@dataclass(frozen=True)
+class Violation:
+    """One clause broken by one payload."""
+
+    clause: Clause
+    #: Place in the payload, as a JSON path: `$`, `$[2].output_ids`.
+    where: str
+    expected: str
+    actual: str
+    #: Values for the placeholders of the guard's text.
+    fields: Mapping[str, object] = field(default_factory=dict)
+    #: Overrides the clause's incidental errors where they depend on the value.
+    incidental: tuple[str, ...] | None = None
+
+    @property
+    def accident(self) -> tuple[str, ...]:
+        """Types of the errors that this violation causes where its clause is assumed."""
+        return self.clause.incidental if self.incidental is None else self.incidental
+
+    def refusal(self, guard: Guard) -> str:
+        """Return the guard's text with this violation's values in it."""
+        return guard.text.format(**self.fields)
+
+    def ends_call(self, release: str, platform: str = "cpu") -> bool:
+        """Return whether upstream stops at this violation, by a guard or by accident."""
+        return self.clause.guard(release, platform) is not None or bool(self.accident)
+
+    def __str__(self) -> str:
+        return f"{self.clause.name} at {self.where}: expected {self.expected}, got {self.actual}"
+
+
+@dataclass(frozen=True)
+class Unchecked:
+    """A clause that could not be judged on this payload, and why."""
+
+    clause: Clause
+    reason: str
+
+
+Walk = Callable[[Any, Any, "OwnerOf | None"], Iterator["Violation | Unchecked"]]
+
+
+@dataclass(frozen=True)
+class Contract:
+    """All that must hold at one seam."""
+
+    seam: str
+    summary: str
+    clauses: tuple[Clause, ...]
+    walk: Walk = field(repr=False)
+
+    def check(
+        self, payload: Any, request: Any, owner_of: OwnerOf | None = None
+    ) -> Iterator[Violation]:
+        """Yield every violation, in the order in which upstream would meet them.
+
+        Args:
+            payload: What passes the seam; its form is described by the contract's module.
+            request: What was asked for.
+            owner_of: Reads the stamps of a record. Without it the identity clauses stay
+                unchecked; `answers` says so.
+        """
+        return (v for v in self.walk(payload, request, owner_of) if isinstance(v, Violation))
+
+    def answers(
+        self, payload: Any, request: Any, owner_of: OwnerOf | None = None
+    ) -> dict[str, Answer]:
+        """Return what each clause says of the payload, in the contract's order of clauses."""
+        said = {clause.name: Answer.HELD for clause in self.clauses}
+        for finding in self.walk(payload, request, owner_of):
+            if isinstance(finding, Violation):
+                said[finding.clause.name] = Answer.VIOLATED
+            elif said[finding.clause.name] is Answer.HELD:
+                said[finding.clause.name] = Answer.UNCHECKED
+        return said
+
+    def clause(self, name: str) -> Clause:
+        """Return the clause of that name.
+
+        Raises:
+            KeyError: if the contract has none.
+        """
+        return {clause.name: clause for clause in self.clauses}[name]
+
+
+def ending(
+    violations: list[Violation], release: str, platform: str = "cpu"
+) -> Violation | None:
+    """Return the violation at which upstream stops, or `None` if the payload goes through."""
+    return next((v for v in violations if v.ends_call(release, platform)), None)

@@ -1,0 +1,64 @@
+"""What passes a seam, in a form that a fault can change without knowing the seam.
+
+Most faults touch only the list of records, so the same omission serves a JSON list and a tensor
+of rows. A fault that replaces the payload as a whole sets `body`.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+
+class _Records:
+    def __repr__(self) -> str:
+        return "RECORDS"
+
+
+#: The value of `Payload.body` while the payload is made of its records.
+RECORDS: Final = _Records()
+
+#: Form of a payload: a JSON list of reply items.
+REPLY = "reply"
+#: Form of a payload: a two-dimensional tensor of token rows.
+ROWS = "rows"
+
+
+@dataclass(frozen=True)
+class JsonItem:
+    """One reply item with its encoding, so that it is encoded once however often it is sent."""
+
+    value: Mapping[str, Any]
+    encoded: bytes = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Payload:
+    """One payload: its records, and what stands beside them."""
+
+    form: str
+    records: tuple[Any, ...]
+    #: Records of another request, one for each place, of the same shape.
+    foreign: tuple[Any, ...] = ()
+    #: Fields that travel beside the records, such as usage records.
+    beside: Mapping[str, Any] = field(default_factory=dict)
+    #: What is sent instead of the records, once a fault has set it.
+    body: Any = RECORDS
+
+    def with_records(self, records: "tuple[Any, ...] | list[Any]") -> "Payload":
+        """Return the payload with other records."""
+        return replace(self, records=tuple(records))
+
+    def with_record(self, index: int, record: Any) -> "Payload":
+        """Return the payload with one record replaced."""
+        records = list(self.records)
+        records[index] = record
+        return self.with_records(records)
+
+    def with_body(self, body: Any) -> "Payload":
+        """Return the payload with something else sent in its place."""
+        return replace(self, body=body)
+
+
+def fields_of(record: Any) -> dict[str, Any]:
+    """Return a fresh dict of a reply item's fields, which the caller may change."""
+    return dict(record.value if isinstance(record, JsonItem) else record)

@@ -1,0 +1,135 @@
+"""Stamps: tokens made so that each one says whose it is and where it stands.
+
+A stamp mixes (owner, occurrence, position) into 32 bits with the finaliser of MurmurHash3
+(Austin Appleby, public domain). Occurrence tells equal prompts apart, so that a sample that is
+lost and another that is doubled do not look alike. Python and torch agree bit for bit.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+from zlib import crc32
+
+from contracts.clauses.prior_tokens import CODEBOOK_SIZE
+from contracts.contract import Origin
+
+if TYPE_CHECKING:
+    import torch
+
+_MASK = 0xFFFFFFFF
+_GOLDEN = 0x9E3779B9
+
+
+def _finalise(value: int) -> int:
+    value ^= value >> 16
+    value = value * 0x85EBCA6B & _MASK
+    value ^= value >> 13
+    value = value * 0xC2B2AE35 & _MASK
+    return value ^ value >> 16
+
+
+def mix(owner: int, occurrence: int, position: int) -> int:
+    """Return the 32-bit stamp of one token; every argument counts modulo 2**32."""
+    sequence = _finalise(owner & _MASK) + occurrence * _GOLDEN
+    return _finalise(_finalise(sequence & _MASK) + position * _GOLDEN & _MASK)
+
+
+def mix_torch(owner: int, occurrence: int, positions: "torch.Tensor") -> "torch.Tensor":
+    """Return the stamps of many positions at once.
+
+    Args:
+        owner: Number of the owner.
+        occurrence: Which of several equal owners.
+        positions: Any shape, int64, any device.
+
+    Returns:
+        The stamps, same shape and device, int64 with values below 2**32.
+    """
+    sequence = _finalise((_finalise(owner & _MASK) + occurrence * _GOLDEN) & _MASK)
+    value = (positions * _GOLDEN + sequence) & _MASK
+    value = value ^ (value >> 16)
+    value = (value * 0x85EBCA6B) & _MASK
+    value = value ^ (value >> 13)
+    value = (value * 0xC2B2AE35) & _MASK
+    return value ^ (value >> 16)
+
+
+def owner_number(token_ids: Iterable[int]) -> int:
+    """Return the owner number of a prompt, from its input ids (32 bits)."""
+    return crc32(",".join(map(str, token_ids)).encode())
+
+
+@lru_cache(maxsize=4096)
+def stamped_ids(owner: int, occurrence: int, count: int) -> tuple[int, ...]:
+    """Return the first `count` ids of a stamped sequence, each in the image codebook."""
+    sequence = _finalise((_finalise(owner & _MASK) + occurrence * _GOLDEN) & _MASK)
+    return tuple(
+        _finalise(sequence + position * _GOLDEN & _MASK) % CODEBOOK_SIZE
+        for position in range(count)
+    )
+
+
+class StampReader:
+    """Reads whose tokens a sequence holds, among a set of known stamped sequences.
+
+    Ids of a small codebook collide, so a lone match proves little: a token counts as known when
+    it continues a run of at least two, or belongs to the expected owner.
+    """
+
+    def __init__(self, sequences: Mapping[int | str, Sequence[int]]) -> None:
+        self._sequences = dict(sequences)
+        self._places: dict[int, list[Origin]] | None = None
+
+    def __call__(self, tokens: Any) -> list[Origin | None]:
+        """Return the origin of each token; `None` for one that carries no known stamp."""
+        return self.read(tokens)
+
+    def read(self, tokens: Any, expected: Origin | None = None) -> list[Origin | None]:
+        """Return the origin of each token.
+
+        Args:
+            tokens: Any sequence; what is no integer carries no stamp.
+            expected: Where the first token should come from. It breaks ties, and a sequence
+                that is wholly as expected is recognised at once.
+        """
+        values = [t if type(t) is int else None for t in tokens]
+        if expected is not None and self._continues(values, expected) == len(values):
+            start = expected.position
+            return [Origin(expected.owner, start + i) for i in range(len(values))]
+        origins: list[Origin | None] = []
+        while len(origins) < len(values):
+            start, run = self._longest(values[len(origins) :], expected)
+            if start is None:
+                origins.append(None)
+            else:
+                origins.extend(Origin(start.owner, start.position + i) for i in range(run))
+        return origins
+
+    def _longest(
+        self, values: list[int | None], expected: Origin | None
+    ) -> tuple[Origin | None, int]:
+        places = self._index().get(values[0], []) if values[0] is not None else []
+        runs = [(self._continues(values, place), place) for place in places]
+        owner = expected.owner if expected is not None else None
+        known = [(run, place) for run, place in runs if run > 1 or place.owner == owner]
+        if not known:
+            return None, 1
+        run, place = max(known, key=lambda found: (found[0], found[1].owner == owner))
+        return place, run
+
+    def _continues(self, values: list[int | None], place: Origin) -> int:
+        known = self._sequences.get(place.owner, ())[place.position :]
+        run = 0
+        for value, stamp in zip(values, known, strict=False):
+            if value != stamp:
+                break
+            run += 1
+        return run
+
+    def _index(self) -> dict[int, list[Origin]]:
+        if self._places is None:
+            self._places = {}
+            for owner, sequence in self._sequences.items():
+                for position, value in enumerate(sequence):
+                    self._places.setdefault(value, []).append(Origin(owner, position))
+        return self._places
