@@ -1,0 +1,153 @@
+"""Runs cases of one tree inside a worker: simulator, fault, contract, upstream, oracle."""
+
+import importlib
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import cast
+
+from contracts import CONTRACTS, Violation, ending
+from harness.case import Case
+from harness.consumers.consumer import Consumer, Lie
+from harness.oracle import Where, judge
+from harness.outcome import Outcome, Passed, Raised, Run
+from harness.result import CaseResult, unjudged
+from harness.seams import SEAMS, Seam
+from harness.upstream.hermetic import Hermetic
+from harness.upstream.installed import Installed
+from harness.upstream.raise_sites import find_raise
+from harness.upstream.source import INSTALLED, Tree
+from harness.upstream.touches import LEDGER
+from harness.verdict import Verdict
+from simulators.faults import FAULTS
+from simulators.rng import stream
+
+
+class Bench:
+    """One tree, loaded; consumers are built when their first case comes."""
+
+    def __init__(self, tree: Tree, device: str) -> None:
+        self._tree = tree
+        self._device = device
+        self._upstream = Installed(tree) if tree.mode == INSTALLED else Hermetic(tree)
+        self._consumers: dict[str, Consumer | str] = {}
+        self._goldens: dict[Case, Run] = {}
+
+    def prepare(self, case: Case) -> None:
+        """Load what the case's seam needs."""
+        if case.seam not in self._consumers:
+            self._consumers[case.seam] = self._built(SEAMS[case.seam])
+
+    def run(self, case: Case, begin: Callable[[str], None] = lambda phase: None) -> CaseResult:
+        """Return the judged result of one case.
+
+        Args:
+            case: What to run.
+            begin: Told `golden` or `case` before each drive, so that a death can be placed.
+        """
+        started = time.perf_counter()
+        self.prepare(case)
+        consumer = self._consumers[case.seam]
+        if isinstance(consumer, str):
+            return unjudged(case, consumer)
+        begin("case" if case.is_golden else "golden")
+        golden = self._golden(consumer, case)
+        if not case.is_golden:
+            begin("case")
+        run = golden if case.is_golden else consumer.drive(dict(case.dims), _lie(case))
+        return self._judged(case, run, golden, time.perf_counter() - started)
+
+    def autopsy(self, case: Case, outcome: Outcome) -> CaseResult:
+        """Return the judged result of a case whose drive took its process with it."""
+        self.prepare(case)
+        consumer = self._consumers[case.seam]
+        if isinstance(consumer, str):
+            return unjudged(case, consumer)
+        if case.is_golden:
+            return self._judged(case, Run(outcome), Run(outcome), 0.0)
+        golden = self._golden(consumer, case)
+        passed = consumer.preview(dict(case.dims), _lie(case), golden)
+        return self._judged(case, Run(outcome, passed), golden, 0.0)
+
+    def close(self) -> None:
+        """Stop what the consumers started."""
+        for consumer in self._consumers.values():
+            if not isinstance(consumer, str):
+                consumer.close()
+
+    def _golden(self, consumer: Consumer, case: Case) -> Run:
+        if case.golden not in self._goldens:
+            self._goldens[case.golden] = consumer.drive(dict(case.dims), _lie(case.golden))
+        return self._goldens[case.golden]
+
+    def _built(self, seam: Seam) -> Consumer | str:
+        module, _, name = seam.consumer.partition(":")
+        try:
+            kind = getattr(importlib.import_module(module), name)
+            upstream_module = seam.module(self._tree.release)
+            return cast(Consumer, kind(self._upstream, upstream_module, self._device))
+        except BaseException as error:  # noqa: BLE001 - upstream's import may end in anything
+            LEDGER.take()
+            return f"the seam could not be loaded: {type(error).__name__}: {error}"
+
+    def _judged(self, case: Case, run: Run, golden: Run, seconds: float) -> CaseResult:
+        seam = SEAMS[case.seam]
+        where = Where(self._tree.release, seam.platform)
+        violations = _violations(case, run.passed)
+        outcome = run.outcome
+        if run.passed is None and not outcome.unsure and not case.is_golden:
+            never = "upstream never asked for the payload"
+            outcome = Outcome(outcome.ending, outcome.raised, unsure=(never,))
+        judgement = judge(violations, outcome, None if case.is_golden else golden.outcome, where)
+        raised = run.outcome.raised
+        stop = ending(violations, where.release, where.platform)
+        guard = stop.clause.guard(where.release, where.platform) if stop is not None else None
+        refused = judgement.verdict is Verdict.REFUSED and guard is not None
+        return CaseResult(
+            seam=case.seam,
+            fault=case.fault,
+            case=case.line,
+            verdict=judgement.verdict,
+            promise=judgement.promise,
+            exception=raised.type if raised else None,
+            message=raised.message if raised else None,
+            raised_by=raised.origin if raised else None,
+            text=guard.text if refused and guard is not None else None,
+            clauses=tuple(dict.fromkeys(v.clause.name for v in violations)),
+            detail=judgement.detail,
+            seconds=seconds,
+            fired=self._fired(case, raised),
+            violations=tuple(map(str, violations)),
+            frames=_frames(outcome),
+        )
+
+    def _fired(self, case: Case, raised: Raised | None) -> tuple[str, ...]:
+        if raised is None or not raised.frames:
+            return ()
+        file, line, _ = raised.frames[-1]
+        fired = []
+        for clause in CONTRACTS[case.seam].clauses:
+            guard = clause.guard(self._tree.release, SEAMS[case.seam].platform)
+            if guard is None or file != f"sglang/{guard.source.path}":
+                continue
+            site = find_raise(Path(self._tree.root, file), guard.error, guard.text)
+            if site is not None and site.first <= line <= site.last:
+                fired.append(clause.name)
+        return tuple(fired)
+
+
+def _lie(case: Case) -> Lie:
+    steps = [(FAULTS[step.fault], step.at) for step in case.steps]
+    return Lie(steps, stream(case.seed, case.line))
+
+
+def _violations(case: Case, passed: Passed | None) -> list[Violation]:
+    if passed is None:
+        return []
+    return list(CONTRACTS[case.seam].check(passed.payload, passed.request, passed.owner_of))
+
+
+def _frames(outcome: Outcome) -> tuple[str, ...]:
+    if outcome.raised is None:
+        return tuple(outcome.stack.splitlines())
+    return tuple(f"{file}:{line} in {name}" for file, line, name in outcome.raised.frames)

@@ -1,0 +1,88 @@
+"""Keeps upstream's code, while it runs in a worker, to loopback and to the worker's own folder.
+
+An audit hook sees what Python does: it cannot stop compiled code. A refusal is written into the
+ledger before it is raised, so that upstream cannot swallow it and go on as if the network had
+answered.
+"""
+
+import ipaddress
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from harness.upstream.touches import LEDGER
+
+_WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+_DEVICES = frozenset({"/dev/null", "/dev/tty"})
+_PATH_EVENTS = frozenset(
+    "os.remove os.rename os.mkdir os.rmdir os.link os.symlink os.truncate os.chmod os.chown "
+    "os.utime shutil.rmtree shutil.move shutil.copyfile shutil.copytree".split()
+)
+_PROCESS_EVENTS = frozenset(
+    "subprocess.Popen os.system os.exec os.posix_spawn os.spawn os.fork os.forkpty "
+    "pty.spawn".split()
+)
+
+
+class Refused(BaseException):
+    """Upstream's code tried to leave the worker's folder or the machine."""
+
+
+def confine(folder: Path) -> None:
+    """Confine this process for good: loopback only, and writing only below `folder`."""
+    sys.addaudithook(_hook(folder.resolve()))
+
+
+def _hook(folder: Path) -> Callable[[str, tuple[Any, ...]], None]:
+    def hook(event: str, args: tuple[Any, ...]) -> None:
+        if event == "open":
+            path, mode, flags = args
+            writes = bool(flags & _WRITING) if isinstance(flags, int) else _writes(mode)
+            if writes and not _below(path, folder):
+                _refuse(f"write {path}")
+        elif event in ("socket.connect", "socket.sendto"):
+            if not _is_loopback(args[1], folder):
+                _refuse(f"connect to {args[1]}")
+        elif event == "socket.getaddrinfo":
+            if args[0] is not None and not _is_loopback((args[0],), folder):
+                _refuse(f"look up {args[0]}")
+        elif event in _PATH_EVENTS:
+            outside = [p for p in args if isinstance(p, str | Path) and not _below(p, folder)]
+            if outside:
+                _refuse(f"{event} {outside[0]}")
+        elif event in _PROCESS_EVENTS:
+            _refuse(f"start a process ({event})")
+
+    return hook
+
+
+def _writes(mode: Any) -> bool:
+    return isinstance(mode, str) and any(sign in mode for sign in "wax+")
+
+
+def _below(path: Any, folder: Path) -> bool:
+    if isinstance(path, int):
+        return True
+    text = os.path.realpath(os.fsdecode(path))
+    return text in _DEVICES or text == str(folder) or text.startswith(f"{folder}{os.sep}")
+
+
+def _is_loopback(address: Any, folder: Path) -> bool:
+    if isinstance(address, str | bytes):
+        return _below(address, folder)
+    host = address[0]
+    name = host.decode() if isinstance(host, bytes) else str(host)
+    if name in ("localhost", ""):
+        return True
+    try:
+        return ipaddress.ip_address(name.partition("%")[0]).is_loopback
+    except ValueError:
+        return False
+
+
+def _refuse(what: str) -> None:
+    said = f"the confinement refused to {what}"
+    LEDGER.touched.append(said)
+    raise Refused(said)

@@ -1,0 +1,1 @@
+"""How upstream's own functions are driven: one file for each seam."""

@@ -1,0 +1,147 @@
+"""What a consumer is: upstream's own function, and how it is driven with one payload."""
+
+import traceback
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from typing import Any, Protocol
+
+from harness.outcome import Ending, Outcome, Passed, Raised, Run, Span, Whose
+from harness.upstream.loading import Upstream
+from harness.upstream.stubs import is_stub
+from harness.upstream.touches import LEDGER, Provided
+from simulators.faults import Fault, Place
+from simulators.payload import Payload
+
+
+@dataclass(frozen=True)
+class Lie:
+    """What is done to the honest payload: faults at places, one after the other."""
+
+    steps: Sequence[tuple[Fault, Place]]
+    rng: Random
+
+    def told(self, payload: Payload) -> Payload:
+        """Return the payload with every fault done to it."""
+        for fault, at in self.steps:
+            payload = fault.change(payload, at, self.rng)
+        return payload
+
+
+class Consumer(Protocol):
+    """Drives one seam's real function. Built once in a worker, then driven with many cases."""
+
+    def __init__(self, upstream: Upstream, module: str, device: str) -> None: ...
+
+    def drive(self, dims: Mapping[str, str], lie: Lie) -> Run:
+        """Return what upstream did with the payload of one request under a lie."""
+
+    def preview(self, dims: Mapping[str, str], lie: Lie, golden: Run) -> Passed | None:
+        """Return what would pass under a lie, without driving upstream.
+
+        It tells what was broken where the drive took the whole process with it.
+        """
+
+    def close(self) -> None:
+        """Stop what was started."""
+
+
+@dataclass(frozen=True)
+class Output:
+    """What can be seen of an accepted output."""
+
+    spans: tuple[Span, ...] = ()
+    facts: Mapping[str, str] | None = None
+    #: The output itself, searched for stubs.
+    value: Any = None
+
+
+def outcome_of(upstream: Upstream, call: Callable[[], Output]) -> Outcome:
+    """Return how a call into upstream ended.
+
+    Args:
+        upstream: Tells upstream's own frames from those of other packages.
+        call: Drives the function and reads its output.
+    """
+    LEDGER.take()
+    output, raised = Output(), None
+    try:
+        output = call()
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # noqa: BLE001 - whatever upstream ends in is the finding
+        raised = _raised(error, upstream)
+    unsure = [*LEDGER.take(), *_stubs_in(output.value)]
+    if raised is not None and ("Stub" in raised.message or "BaseException" in raised.message):
+        unsure.append(f"a stub had a part in {raised.type}: {raised.message}")
+    if unsure:
+        return Outcome(Ending.RAISED if raised else Ending.ACCEPTED, raised, unsure=tuple(unsure))
+    if raised is not None:
+        return Outcome(Ending.RAISED, raised)
+    return Outcome(Ending.ACCEPTED, None, output.spans, output.facts or {})
+
+
+def _raised(error: BaseException, upstream: Upstream) -> Raised:
+    root = str(upstream.tree.root)
+    frames = traceback.extract_tb(error.__traceback__)
+    ours = tuple(
+        (str(Path(f.filename).relative_to(root)), f.lineno or 0, f.name)
+        for f in frames
+        if f.filename.startswith(root)
+    )
+    last = frames[-1].filename if frames else ""
+    return Raised(type(error).__name__, str(error), _origin(last, root), ours)
+
+
+def _origin(file: str, root: str) -> str:
+    if file.startswith(root + "/sglang"):
+        return "upstream"
+    parts = Path(file).parts
+    for anchor in ("site-packages", "dist-packages"):
+        if anchor in parts:
+            return parts[parts.index(anchor) + 1].removesuffix(".py")
+    return "harness" if "harness" in parts else "python"
+
+
+def _stubs_in(value: Any, depth: int = 4) -> list[str]:
+    if is_stub(value):
+        return ["a stub stands in the output"]
+    if depth == 0:
+        return []
+    if isinstance(value, Mapping):
+        parts = list(value.values())
+    elif isinstance(value, list | tuple):
+        parts = list(value)
+    else:
+        parts = list(vars(value).values()) if isinstance(value, Provided) else []
+    return [said for part in parts for said in _stubs_in(part, depth - 1)]
+
+
+def spans(
+    place: str, wants: Sequence[Whose], has: Sequence[Whose | None]
+) -> tuple[Span, ...]:
+    """Return the runs of one provenance in one output.
+
+    Args:
+        place: The output, in words.
+        wants: Whose each token should be.
+        has: Whose each token is; where it is shorter, the missing tokens are nobody's.
+    """
+    found: list[Span] = []
+    for index, want in enumerate(wants):
+        got = has[index] if index < len(has) else None
+        last = found[-1] if found else None
+        if last is not None and _continues(last, want, got):
+            found[-1] = Span(place, last.first, last.count + 1, last.wants, last.has)
+        else:
+            found.append(Span(place, index, 1, want, got))
+    return tuple(found)
+
+
+def _continues(span: Span, want: Whose, got: Whose | None) -> bool:
+    if want != Whose(span.wants.owner, span.wants.position + span.count):
+        return False
+    if got is None or span.has is None:
+        return got is span.has
+    return got == Whose(span.has.owner, span.has.position + span.count)

@@ -1,0 +1,155 @@
+"""GLM-Image's AR stage, loaded from upstream and built for driving.
+
+Provided, by name: the platform, the logger, the processor, the server arguments, the requests
+(`Req`), the pipeline's answer about sequential outputs, and the profiler's stage name. All else
+is upstream's own.
+"""
+
+import logging
+from collections.abc import Mapping, Sequence
+from types import ModuleType
+from typing import Any
+
+import torch
+
+from harness.upstream.hermetic import provide
+from harness.upstream.loading import Needs, Upstream
+from harness.upstream.touches import Provided
+from simulators.prior_grid import prior_grids
+
+_LOGGING = "sglang.multimodal_gen.runtime.utils.logging_utils"
+_SIZES = "sglang.multimodal_gen.configs.sample.glmimage"
+
+#: Prompts of different lengths, so that usage numbers tell them apart too.
+PROMPTS = tuple(f"{'very ' * index}distinct scene number {index}" for index in range(64))
+
+
+def quiet_logger(name: str) -> logging.Logger:
+    """Return the logger that upstream gets: a real one, whose lines go nowhere."""
+    logger = logging.getLogger(f"seamproof.upstream.{name}")
+    if not logger.handlers:
+        logger.addHandler(logging.NullHandler())
+        logger.propagate = False
+    return logger
+
+
+class Inputs(dict[str, Any]):
+    """What the processor returns: a mapping that can be moved to a device."""
+
+    def to(self, device: Any) -> "Inputs":
+        """Return the inputs on a device."""
+        return Inputs({key: value.to(device) for key, value in self.items()})
+
+
+class Processor:
+    """Stands for the model's processor: prompt characters as ids, and the real grid rule."""
+
+    def apply_chat_template(
+        self,
+        messages: Sequence[Mapping[str, Any]],
+        tokenize: bool,
+        target_h: int,
+        target_w: int,
+        return_dict: bool,
+        return_tensors: str,
+    ) -> Inputs:
+        """Return `input_ids` (1, characters) and `image_grid_thw` (2, 3), both int64."""
+        text = messages[0]["content"][-1]["text"]
+        return Inputs(
+            input_ids=torch.tensor([prompt_ids(text)]),
+            image_grid_thw=torch.tensor(prior_grids(target_h, target_w)),
+        )
+
+
+def prompt_ids(text: str) -> list[int]:
+    """Return the input ids of a prompt: its characters' code points."""
+    return [ord(character) for character in text]
+
+
+def load_stage(upstream: Upstream, module: str, device: torch.device) -> tuple[ModuleType, Any]:
+    """Return upstream's module and a stage of it, built without its constructor.
+
+    Args:
+        upstream: The loader.
+        module: Name of the module in this release.
+        device: Where upstream shall put its tensors.
+    """
+    glm = upstream.load(
+        Needs(
+            module,
+            real=(_SIZES,) if upstream.tree.file_of(_SIZES) else (),
+            preload=("PIL.Image",),
+            provided={_LOGGING: {"init_logger": quiet_logger}},
+        )
+    )
+    if "current_platform" in vars(glm):
+        platform = Provided("current_platform", get_local_torch_device=lambda: device)
+        provide(glm, current_platform=platform)
+    else:
+        provide(glm, get_local_torch_device=lambda: device)
+    stage = object.__new__(glm.GlmImageAR)
+    stage.processor = Processor()
+    stage.vision_language_encoder = None
+    stage._active_profile_stage_name = lambda: "GlmImageAR"
+    return glm, stage
+
+
+def server_args(url: str, sequential: bool = False) -> Provided:
+    """Return the server arguments that the stage reads.
+
+    Args:
+        url: Where the AR server is.
+        sequential: What the pipeline answers when asked whether the outputs of one request are
+            run one after the other; upstream's own answer is whether the platform is an NPU.
+    """
+    pipeline = Provided(
+        "pipeline_config", supports_sequential_multi_output_inference=lambda: sequential
+    )
+    return Provided(
+        "server_args",
+        srt_encoder_url=url,
+        srt_encoder_connect_timeout=3.05,
+        srt_encoder_timeout=5.0,
+        pipeline_config=pipeline,
+    )
+
+
+def request(
+    prompt: str, height: int, width: int, outputs: int, seed: int | list[int] | None
+) -> Provided:
+    """Return a request (`Req`) with the fields that the stage reads and writes."""
+    return Provided(
+        "Req",
+        prompt=prompt,
+        height=height,
+        width=width,
+        requested_height=None,
+        requested_width=None,
+        num_outputs_per_prompt=outputs,
+        seed=seed,
+        seeds=None,
+        generator=None,
+        image_path=None,
+        request_id=None,
+        prior_token_id=None,
+        prior_token_image_ids=None,
+        usage=None,
+        extra={},
+        condition_inputs={},
+        sampling_params=Provided("sampling_params"),
+        metrics=None,
+    )
+
+
+def size_of(dims: Mapping[str, str]) -> tuple[int, int]:
+    """Return (height, width) in pixels from a case's `shape`."""
+    height, width = dims["shape"].split("x")
+    return int(height), int(width)
+
+
+def seed_of(dims: Mapping[str, str], first: int, outputs: int) -> int | list[int] | None:
+    """Return a request's seed from a case's `seeds`: none, a number, or one for each output."""
+    kind = dims["seeds"]
+    if kind == "none":
+        return None
+    return 100 + first if kind == "int" else [200 + first + i for i in range(outputs)]

@@ -1,0 +1,158 @@
+"""The oracle: a pure function from what was broken and what came out to a verdict.
+
+It never runs anything, has no branch for a seam, and does not know which fault it was: it
+reads the violations, the faulty outcome and the golden one.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from contracts.contract import Guard, Violation, ending
+from harness.outcome import Ending, Outcome, Raised, Span
+from harness.verdict import UNJUDGED, Promise, Verdict
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """A verdict, what became of the promise, and why in words."""
+
+    verdict: Verdict
+    promise: Promise | None
+    detail: str = ""
+
+
+@dataclass(frozen=True)
+class Where:
+    """The release and the platform, which decide what is guarded."""
+
+    release: str
+    platform: str = "cpu"
+
+
+def judge(
+    violations: Sequence[Violation], run: Outcome, golden: Outcome | None, where: Where
+) -> Judgement:
+    """Return the verdict on one run.
+
+    Args:
+        violations: What the payload breaks, in the order in which upstream would meet it.
+        run: The outcome to judge.
+        golden: The same case's outcome without its fault; None if `run` is the golden run.
+        where: Release and platform.
+    """
+    stop = ending(list(violations), where.release, where.platform)
+    guard = stop.clause.guard(where.release, where.platform) if stop is not None else None
+    verdict, detail = _verdict(violations, run, golden, stop, guard)
+    return Judgement(verdict, _promise(verdict, violations, guard), detail)
+
+
+def _verdict(
+    violations: Sequence[Violation],
+    run: Outcome,
+    golden: Outcome | None,
+    stop: Violation | None,
+    guard: Guard | None,
+) -> tuple[Verdict, str]:
+    if run.unsure:
+        return Verdict.INCONCLUSIVE, "; ".join(run.unsure)
+    if golden is None and violations:
+        return Verdict.INCONCLUSIVE, f"the honest payload breaks a clause: {violations[0]}"
+    if run.ending is Ending.CRASHED:
+        return Verdict.CRASHED, run.death
+    if run.ending is Ending.HUNG:
+        return Verdict.HUNG, run.death
+    if run.raised is not None:
+        return _of_error(run.raised, violations, stop, guard)
+    wrong = _wrong(run, golden)
+    if wrong:
+        return Verdict.SILENT, wrong
+    return (Verdict.UPHELD if golden is None else Verdict.TOLERATED), ""
+
+
+def _of_error(
+    raised: Raised,
+    violations: Sequence[Violation],
+    stop: Violation | None,
+    guard: Guard | None,
+) -> tuple[Verdict, str]:
+    if not violations:
+        return Verdict.FALSE_ALARM, "the payload breaks no clause"
+    if stop is None:
+        return Verdict.MISREPORTED, "no clause that is broken here is known to end in an error"
+    if guard is None:
+        expected = " or ".join(stop.accident)
+        known = raised.type in stop.accident
+        return Verdict.MISREPORTED, (
+            f"no guard for {stop.clause.name}; "
+            + ("the error is an accident" if known else f"expected {expected}, by accident")
+        )
+    refusal = stop.refusal(guard)
+    if raised.type == guard.error and refusal in raised.message:
+        return Verdict.REFUSED, ""
+    if raised.type == guard.error and _constant(guard) in raised.message:
+        return Verdict.MISREPORTED, f"false numbers: the truth is {refusal!r}"
+    return Verdict.MISREPORTED, f"{stop.clause.name} documents {guard.error}: {refusal!r}"
+
+
+def _constant(guard: Guard) -> str:
+    return guard.text.split("{", 1)[0]
+
+
+def _promise(
+    verdict: Verdict, violations: Sequence[Violation], guard: Guard | None
+) -> Promise | None:
+    if verdict in UNJUDGED:
+        return None
+    if guard is not None:
+        return Promise.KEPT if verdict is Verdict.REFUSED else Promise.BROKEN
+    if verdict in (Verdict.UPHELD, Verdict.TOLERATED):
+        return Promise.KEPT
+    return Promise.OPEN if violations else Promise.BROKEN
+
+
+def _wrong(run: Outcome, golden: Outcome | None) -> str:
+    said = [
+        text
+        for place, spans in groupby(run.spans, key=lambda span: span.place)
+        if (text := _of_place(place, list(spans)))
+    ]
+    if not said and golden is not None and golden.ending is Ending.ACCEPTED:
+        said = [
+            f"{place} is {run.facts.get(place, 'missing')}, not {golden.facts.get(place, 'there')}"
+            for place in sorted({*golden.facts, *run.facts})
+            if golden.facts.get(place) != run.facts.get(place)
+        ]
+    return "; ".join(said)
+
+
+def _of_place(place: str, spans: list[Span]) -> str:
+    wrong = [span for span in spans if not span.right]
+    if not wrong:
+        return ""
+    owners = {span.has.owner if span.has else None for span in wrong}
+    share = "" if len(wrong) == len(spans) else f", {_tokens(wrong)} of it"
+    if owners == {None}:
+        return f"{place} carries tokens of nobody known{share}"
+    if len(owners) == 1:
+        owner = owners.pop()
+        if owner != wrong[0].wants.owner:
+            return f"{place} carries {owner}'s tokens{share}"
+        return f"{place} carries its own tokens {_shift(wrong)}{share}"
+    named = sorted(owner for owner in owners if owner is not None)
+    return f"{place} carries tokens of {', '.join(named)}" + (
+        " and of nobody known" if None in owners else ""
+    )
+
+
+def _tokens(spans: list[Span]) -> str:
+    return ", ".join(f"tokens {s.first} to {s.first + s.count - 1}" for s in spans[:3]) + (
+        " and more" if len(spans) > 3 else ""
+    )
+
+
+def _shift(spans: list[Span]) -> str:
+    shifts = {span.has.position - span.wants.position for span in spans if span.has}
+    if len(shifts) == 1:
+        return f"out of place by {shifts.pop():+d}"
+    return "out of place"

@@ -1,0 +1,253 @@
+"""Worker processes for cases: a crash or a hang costs one worker, never the run.
+
+Workers come from a fork server that has torch and the packages of the seams imported already,
+so that a fresh worker costs milliseconds. Results are given in the order of the cases,
+whichever finishes first.
+"""
+
+import contextlib
+import multiprocessing
+import os
+import re
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from multiprocessing.connection import Connection, wait
+from multiprocessing.context import ForkServerContext, ForkServerProcess
+from pathlib import Path
+from types import ModuleType
+
+from harness.case import Case
+from harness.outcome import Ending, Outcome
+from harness.result import CaseResult, unjudged
+from harness.seams import SEAMS
+from harness.upstream.source import INSTALLED, Tree
+from harness.worker import LOADING, STACK_FILE, Begun, Done, Job, Setup, work
+
+#: What the fork server imports once, for every worker.
+PRELOADED = ("torch", "numpy", "requests", "PIL.Image", "msgspec", "httptools", "harness.worker")
+_BATCH = 16
+#: Seconds that a seam's modules may take to load: an installed SGLang takes over a minute.
+_LOADING_S = 300.0
+#: Seconds that a hung worker has for writing its stack.
+_STACK_S = 2.0
+
+Progress = Callable[[int, int], None]
+
+
+class Pool:
+    """Runs cases of one tree in worker processes.
+
+    A context manager; leaving it ends every worker and removes their folders.
+    """
+
+    def __init__(self, tree: Tree, device: str = "cpu", workers: int | None = None) -> None:
+        self._tree = tree
+        self._device = device
+        self._count = workers or os.cpu_count() or 1
+        self._context = _fork_server(tree)
+        self._folder = tempfile.TemporaryDirectory(prefix="seamproof-")
+        self._started = 0
+        self._workers: list[_Worker] = []
+
+    def __enter__(self) -> "Pool":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        for worker in self._workers:
+            worker.stop()
+        self._folder.cleanup()
+
+    def warm(self) -> None:
+        """Start the workers now, so that their imports run while the caller does other things."""
+        while len(self._workers) < self._count:
+            self._workers.append(self._worker())
+
+    def run(
+        self, cases: Sequence[Case], progress: Progress = lambda done, total: None
+    ) -> list[CaseResult]:
+        """Return one result for each case, in order.
+
+        Args:
+            cases: What to run.
+            progress: Told how many cases of how many are done.
+        """
+        self.warm()
+        waiting = [Job(index, case) for index, case in enumerate(cases)]
+        waiting.reverse()
+        results: dict[int, CaseResult] = {}
+        while len(results) < len(cases):
+            for worker in self._workers:
+                if not worker.jobs and waiting:
+                    worker.give([waiting.pop() for _ in range(min(_BATCH, len(waiting)))])
+            for done in self._step():
+                results[done.index] = done.result
+                progress(len(results), len(cases))
+            for worker in [w for w in self._workers if w.over]:
+                self._workers[self._workers.index(worker)] = self._worker()
+                for done in self._bury(worker, waiting):
+                    results[done.index] = done.result
+                    progress(len(results), len(cases))
+        return [results[index] for index in range(len(cases))]
+
+    def _worker(self) -> "_Worker":
+        self._started += 1
+        folder = Path(self._folder.name, str(self._started))
+        folder.mkdir()
+        return _Worker(self._context, Setup(self._tree, self._device, folder))
+
+    def _step(self) -> Iterator[Done]:
+        busy = [worker for worker in self._workers if worker.jobs]
+        due = min((worker.due for worker in busy), default=time.monotonic())
+        handles = [worker.connection for worker in busy]
+        ready = set(wait(handles, timeout=max(0.0, due - time.monotonic())))
+        for worker in busy:
+            if worker.connection in ready:
+                yield from worker.receive()
+            if worker.jobs and time.monotonic() >= worker.due:
+                worker.hung = True
+                worker.over = True
+
+    def _bury(self, worker: "_Worker", waiting: list[Job]) -> Iterator[Done]:
+        outcome = worker.bury(self._tree)
+        job, rest = worker.jobs[0], worker.jobs[1:]
+        waiting.extend(reversed(rest))
+        how = outcome.death
+        if worker.phase == LOADING:
+            yield Done(job.index, unjudged(job.case, f"the worker {how} while loading the seam"))
+        elif job.died is not None:
+            yield Done(job.index, unjudged(job.case, f"after {job.died.death}, the golden {how}"))
+        elif worker.phase == "golden":
+            yield Done(job.index, unjudged(job.case, f"the golden run {how}"))
+        else:
+            waiting.append(Job(job.index, job.case, outcome))
+
+
+class _Worker:
+    """One worker process, seen from outside."""
+
+    def __init__(self, context: ForkServerContext, setup: Setup) -> None:
+        self.connection, theirs = context.Pipe()
+        self._folder = setup.folder
+        self._process: ForkServerProcess = context.Process(target=work, args=(theirs, setup))
+        with _empty_main():
+            self._process.start()
+        theirs.close()
+        self.jobs: list[Job] = []
+        self.phase = LOADING
+        self.due = 0.0
+        self.hung = False
+        self.over = False
+
+    def give(self, jobs: list[Job]) -> None:
+        self.jobs = jobs
+        self.phase = LOADING
+        self.due = time.monotonic() + _LOADING_S
+        with contextlib.suppress(BrokenPipeError):  # It died idle: the next read says so.
+            self.connection.send(jobs)
+
+    def receive(self) -> Iterator[Done]:
+        """Yield what is finished of all that has come, and note what has begun."""
+        try:
+            while self.connection.poll():
+                message = self.connection.recv()
+                if isinstance(message, Done):
+                    self.jobs = self.jobs[1:]
+                    yield message
+                if isinstance(message, Begun):
+                    self._begin(message)
+        except (EOFError, ConnectionResetError):
+            self.over = True
+
+    def _begin(self, message: Begun) -> None:
+        self.phase = message.phase
+        loading = message.phase == LOADING
+        seconds = _LOADING_S if loading else SEAMS[self.jobs[0].case.seam].deadline_s
+        self.due = time.monotonic() + seconds
+
+    def bury(self, tree: Tree) -> Outcome:
+        """Return how the worker ended, having made sure that it did."""
+        stack = self._stack() if self.hung else ""
+        self._process.kill()
+        self._process.join()
+        self.connection.close()
+        if self.hung:
+            frames = _frames(stack, tree)
+            return Outcome(Ending.HUNG, death=_stood(frames), stack="\n".join(frames))
+        code = self._process.exitcode or 0
+        how = f"died by {signal.Signals(-code).name}" if code < 0 else f"exited with code {code}"
+        return Outcome(Ending.CRASHED, death=how)
+
+    def _stack(self) -> str:
+        file = self._folder / STACK_FILE
+        os.kill(self._process.pid or 0, signal.SIGUSR1)
+        until = time.monotonic() + _STACK_S
+        while time.monotonic() < until:
+            text = file.read_text(errors="replace")
+            if "most recent call first" in text and text.endswith("\n"):
+                return text
+            time.sleep(0.01)
+        return ""
+
+    def stop(self) -> None:
+        """End the worker, asking first."""
+        if self.connection.closed:
+            return
+        with contextlib.suppress(OSError):
+            self.connection.send([])
+        self._process.join(timeout=1.0 if not self.jobs else 0.0)
+        self._process.kill()
+        self._process.join()
+        self.connection.close()
+
+
+def _fork_server(tree: Tree) -> ForkServerContext:
+    context = multiprocessing.get_context("forkserver")
+    preload = list(PRELOADED)
+    if tree.mode == INSTALLED:
+        preload += sorted({seam.module(tree.release) for seam in SEAMS.values()})
+    context.set_forkserver_preload(preload)
+    return context
+
+
+@contextlib.contextmanager
+def _empty_main() -> Iterator[None]:
+    # A child imports its parent's main module again, and with it all that the parent imported.
+    main = sys.modules["__main__"]
+    sys.modules["__main__"] = ModuleType("__main__")
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = main
+
+
+_FRAME = re.compile(r'File "([^"]+)", line (\d+) in (\S+)')
+
+
+def _frames(stack: str, tree: Tree) -> list[str]:
+    # The worker's main thread is the one that ends in `work`; a server's thread is not upstream.
+    threads = [part for part in re.split(r"\n\s*\n", stack) if " in work" in part]
+    found = _FRAME.findall(threads[0] if threads else stack)
+    return [f"{_short(file, tree)}:{line} in {name}" for file, line, name in found]
+
+
+def _short(file: str, tree: Tree) -> str:
+    path = Path(file)
+    return str(path.relative_to(tree.root)) if path.is_relative_to(tree.root) else path.name
+
+
+def _stood(frames: list[str]) -> str:
+    if not frames:
+        return "hung, and left no stack"
+    named = [re.sub(r":\d+ in ", " in ", frame) for frame in frames]
+    innermost = named[0].partition(" in ")
+    ours = next((frame for frame in named if frame.startswith("sglang/")), None)
+    if ours is None or ours == named[0]:
+        return f"hung in {innermost[2]} of {innermost[0].rpartition('/')[2]}"
+    file, _, function = ours.partition(" in ")
+    return (
+        f"hung in {function} of {file.rpartition('/')[2]}, "
+        f"waiting in {innermost[2]} of {innermost[0]}"
+    )

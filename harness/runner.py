@@ -1,0 +1,207 @@
+"""A check, from the source to the report: the run as one readable page."""
+
+import fnmatch
+import os
+import time
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from contracts import CONTRACTS
+from harness.case import Case, cases, parse
+from harness.errors import SourceError, unknown
+from harness.pool import Pool, Progress
+from harness.result import CaseResult, unjudged
+from harness.seams import SEAMS, Seam
+from harness.upstream.raise_sites import has_symbol
+from harness.upstream.source import Tree, find
+from harness.verdict import Verdict
+from simulators.faults import FAULTS
+
+
+@dataclass(frozen=True)
+class Report:
+    """All that a check found."""
+
+    source: str
+    release: str
+    mode: str
+    device: str
+    results: tuple[CaseResult, ...]
+    #: `seam/clause` of guards whose raise line no case executed.
+    unreachable: tuple[str, ...] = ()
+    #: True where the tree does not say its release and the newest known one was taken.
+    release_assumed: bool = False
+    seconds: float = 0.0
+
+    @property
+    def verdicts(self) -> Counter[str]:
+        """How often each verdict was given."""
+        return Counter(str(result.verdict) for result in self.results)
+
+    @property
+    def promises(self) -> Counter[str]:
+        """How often each promise was kept, open or broken."""
+        return Counter(str(result.promise) for result in self.results if result.promise)
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Which cases of the tables are run."""
+
+    #: Glob patterns; empty means all.
+    seams: Sequence[str] = ()
+    faults: Sequence[str] = ()
+
+    def chosen_seams(self) -> list[Seam]:
+        """Return the seams selected, in the order of the table.
+
+        Raises:
+            UsageError: if a pattern selects none.
+        """
+        return [SEAMS[name] for name in _matched("seam", self.seams, SEAMS)]
+
+    def chosen(self) -> list[Case]:
+        """Return the cases selected; golden runs always belong to them.
+
+        Raises:
+            UsageError: if a pattern selects none.
+        """
+        faults = set(_matched("fault", self.faults, FAULTS)) | {"noop"}
+        return [
+            case
+            for seam in self.chosen_seams()
+            for case in cases(seam)
+            if not self.faults or all(step.fault in faults for step in case.steps)
+        ]
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether every case of the selected seams is run."""
+        return not self.faults
+
+
+def _matched(kind: str, patterns: Sequence[str], table: Sequence[str] | dict[str, object]) -> list[str]:  # type: ignore[type-arg]
+    names = list(table)
+    for pattern in patterns:
+        if not fnmatch.filter(names, pattern):
+            raise unknown(kind, pattern, names)
+    return [n for n in names if not patterns or any(fnmatch.fnmatch(n, p) for p in patterns)]
+
+
+def check(
+    source: str,
+    selection: Selection = Selection(),
+    device: str = "cpu",
+    workers: int | None = None,
+    progress: Progress = lambda done, total: None,
+    say: Callable[[str], None] = lambda text: None,
+) -> Report:
+    """Run the selected cases on a source and return what was found.
+
+    Args:
+        source: A release, a path, `git:PATH@REF` or `installed`.
+        selection: Which seams and faults.
+        device: Where upstream's tensors live.
+        workers: How many processes; as many as cores by default.
+        progress: Told how many cases of how many are done.
+        say: Told what is being done before the first case runs.
+
+    Raises:
+        UsageError: if the selection names what there is not.
+        SourceError: if there is no such source, or it changed while it was checked.
+        CacheError: if the user's cache cannot be written.
+    """
+    started = time.perf_counter()
+    wanted = selection.chosen()
+    tree = find(source, say)
+    results = run_cases(tree, wanted, device, workers, progress)
+    unreachable = _unreachable(tree, selection, results) if selection.is_whole else ()
+    return Report(
+        source=source,
+        release=tree.release,
+        mode=tree.mode,
+        device=device,
+        results=tuple(results),
+        unreachable=unreachable,
+        release_assumed=tree.release_assumed,
+        seconds=time.perf_counter() - started,
+    )
+
+
+def run_cases(
+    tree: Tree,
+    wanted: Sequence[Case],
+    device: str = "cpu",
+    workers: int | None = None,
+    progress: Progress = lambda done, total: None,
+) -> list[CaseResult]:
+    """Return the results of cases on a tree; a seam that it has not is one absent result.
+
+    Raises:
+        SourceError: if the tree changed while it was checked.
+    """
+    there = {name for name in {case.seam for case in wanted} if not absence(tree, SEAMS[name])}
+    runnable = [case for case in wanted if case.seam in there]
+    results: list[CaseResult] = []
+    if runnable:
+        before = _fingerprint(tree)
+        # A worker is worth its start from some ten cases on.
+        count = min(workers or os.cpu_count() or 1, len(runnable) // 8 + 1)
+        with Pool(tree, device, count) as pool:
+            results = pool.run(runnable, progress)
+        if _fingerprint(tree) != before:
+            raise SourceError(f"source {tree.name!r} changed while it was checked: check it again")
+    missing = [name for name in SEAMS if name not in there]
+    firsts = [next((c for c in wanted if c.seam == name), None) for name in missing]
+    return results + [
+        unjudged(case, absence(tree, SEAMS[case.seam]), Verdict.ABSENT) for case in firsts if case
+    ]
+
+
+def absence(tree: Tree, seam: Seam) -> str:
+    """Return why a tree has no such seam; empty if it has it."""
+    module = seam.module(tree.release)
+    file = tree.file_of(module)
+    if file is None:
+        return f"{tree.release} has no {module}"
+    if not has_symbol(file, seam.symbol):
+        return f"{tree.release} has no {seam.symbol} in {file.name}"
+    return ""
+
+
+def _unreachable(
+    tree: Tree, selection: Selection, results: Sequence[CaseResult]
+) -> tuple[str, ...]:
+    fired = {(result.seam, clause) for result in results for clause in result.fired}
+    return tuple(
+        f"{seam.name}/{clause.name}"
+        for seam in selection.chosen_seams()
+        if not absence(tree, seam)
+        for clause in CONTRACTS[seam.name].clauses
+        if clause.guard(tree.release, seam.platform) and (seam.name, clause.name) not in fired
+    )
+
+
+def _fingerprint(tree: Tree) -> dict[str, tuple[int, int]]:
+    # What upstream runs is its Python files; a whole SGLang has under 5,000.
+    package = tree.root / "sglang"
+    return {
+        str(file): (file.stat().st_size, file.stat().st_mtime_ns)
+        for file in sorted(package.rglob("*.py"))
+    }
+
+
+def run_one(source: str, line: str, device: str = "cpu") -> tuple[Tree, CaseResult]:
+    """Run the case that a line names on a source.
+
+    Raises:
+        UsageError: if the line names no case.
+        SourceError: if there is no such source.
+    """
+    case = parse(line)
+    tree = find(source)
+    (result,) = run_cases(tree, [case], device, workers=1)
+    return tree, result
+

@@ -1,0 +1,73 @@
+"""Finds, in upstream's source, what a stub cannot notice while the code runs.
+
+Python answers `x is stub`, `callable(stub)` and `except stub` without asking the object, and
+`super().name` does not ask the base's `__getattr__`. So the source of each real module is read:
+names caught are made exceptions, names asked of `super()` are put on the stub bases, and an
+identity test or `callable` on a stub refuses the module.
+"""
+
+import ast
+from types import ModuleType
+
+from harness.upstream.stubs import Inherited, StubType, is_stub, stub_error
+from harness.upstream.touches import NotProvided
+
+
+def close(module: ModuleType, source: str) -> None:
+    """Close the blind spots of one module that was just executed.
+
+    Raises:
+        NotProvided: if the module tests a stub by identity or by `callable`; the text names the
+            stub, so that its consumer can provide it.
+    """
+    tree = ast.parse(source)
+    _catch(module, tree)
+    _inherit(module, tree)
+    for node in ast.walk(tree):
+        for name in _unseen(node):
+            if is_stub(_value(module, name)):
+                raise NotProvided(
+                    f"{module.__name__} line {node.lineno} asks of the stub {name} what a stub "  # type: ignore[attr-defined]
+                    "cannot notice: the consumer must provide it"
+                )
+
+
+def _value(module: ModuleType, name: str) -> object:
+    return module.__dict__.get(name)
+
+
+def _unseen(node: ast.AST) -> list[str]:
+    if isinstance(node, ast.Compare) and any(isinstance(op, ast.Is | ast.IsNot) for op in node.ops):
+        return [part.id for part in (node.left, *node.comparators) if isinstance(part, ast.Name)]
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "callable":
+        return [part.id for part in node.args if isinstance(part, ast.Name)]
+    return []
+
+
+def _catch(module: ModuleType, tree: ast.AST) -> None:
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.ExceptHandler) or node.type is None:
+            continue
+        parts = node.type.elts if isinstance(node.type, ast.Tuple) else [node.type]
+        for part in parts:
+            if isinstance(part, ast.Name) and is_stub(_value(module, part.id)):
+                module.__dict__[part.id] = stub_error(part.id, module.__name__)
+
+
+def _inherit(module: ModuleType, tree: ast.AST) -> None:
+    asked = {
+        node.attr
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute)
+        and isinstance(node.value, ast.Call)
+        and isinstance(node.value.func, ast.Name)
+        and node.value.func.id == "super"
+    }
+    for value in list(module.__dict__.values()):
+        if not isinstance(value, StubType) or is_stub(value):
+            continue
+        for base in type.mro(value):
+            if isinstance(base, StubType) and is_stub(base):
+                for name in asked - {"__init__"}:
+                    if name not in type.__getattribute__(base, "__dict__"):
+                        type.__setattr__(base, name, Inherited(name))

@@ -1,0 +1,145 @@
+"""The hermetic loader: a seam's own upstream files for real, stubs for everything around them.
+
+Torch, numpy, PIL, requests and the like are the real ones. A missing package is stubbed only
+where the importing frame lies in the upstream tree: torch itself probes for packages, and a stub
+in answer would break it.
+"""
+
+import importlib
+import importlib.abc
+import importlib.machinery
+import importlib.util
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from types import FrameType, ModuleType
+from typing import Any
+
+from harness.upstream import blind_spots
+from harness.upstream.loading import Needs
+from harness.upstream.source import Tree
+from harness.upstream.stubs import StubModule
+from harness.upstream.touches import LEDGER
+
+#: Packages that upstream imports, that no seam's path needs, and that take seconds to import.
+_HEAVY = frozenset(
+    "transformers diffusers flashinfer sgl_kernel aiter torchvision torchaudio torchao "
+    "torchcodec decord av uvloop xgrammar outlines nvtx cutlass deep_gemm".split()
+)
+
+
+class Hermetic:
+    """Loads from one tree, one release in a process."""
+
+    def __init__(self, tree: Tree) -> None:
+        self.tree = tree
+        self._finder = _Finder(tree)
+        sys.meta_path.insert(0, self._finder)
+        sys.dont_write_bytecode = True
+
+    def load(self, needs: Needs) -> ModuleType:
+        """Return upstream's module, imported for real and sealed."""
+        LEDGER.sealed = False
+        try:
+            for name in needs.preload:
+                importlib.import_module(name)
+            for name, members in needs.provided.items():
+                stub = importlib.import_module(name)
+                vars(stub).update(members)
+            for name in needs.real:
+                self._load_real(name)
+            return self._load_real(needs.module)
+        finally:
+            LEDGER.sealed = True
+
+    def decorated(self) -> Sequence[str]:
+        """Return the functions that run without a decorator of upstream's."""
+        return tuple(LEDGER.decorated)
+
+    def _load_real(self, name: str) -> ModuleType:
+        file = self.tree.file_of(name)
+        if file is None:
+            raise ModuleNotFoundError(f"{name} is not in {self.tree.name}")
+        self._finder.real.add(name)
+        return importlib.import_module(name)
+
+
+class _Finder(importlib.abc.MetaPathFinder):
+    def __init__(self, tree: Tree) -> None:
+        self._tree = tree
+        self._root = str(tree.root)
+        self.real: set[str] = set()
+        self._looking = False
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        if self._looking:
+            return None
+        top = name.partition(".")[0]
+        if top == "sglang":
+            return self._real_spec(name) if name in self.real else _stub_spec(name)
+        if top in sys.stdlib_module_names or not self._asked_by_upstream():
+            return None
+        if top in _HEAVY or not self._is_there(top):
+            return _stub_spec(name)
+        return None
+
+    def _real_spec(self, name: str) -> importlib.machinery.ModuleSpec | None:
+        file = self._tree.file_of(name)
+        if file is None:
+            return None
+        loader = _RealLoader(name, str(file))
+        folders = [str(file.parent)] if file.name == "__init__.py" else None
+        return importlib.util.spec_from_file_location(
+            name, file, loader=loader, submodule_search_locations=folders
+        )
+
+    def _is_there(self, top: str) -> bool:
+        self._looking = True
+        try:
+            return importlib.util.find_spec(top) is not None
+        finally:
+            self._looking = False
+
+    def _asked_by_upstream(self) -> bool:
+        frame: FrameType | None = sys._getframe(2)
+        while frame is not None:
+            file = frame.f_code.co_filename
+            if "importlib" not in file and file != __file__:
+                return file.startswith(self._root)
+            frame = frame.f_back
+        return False
+
+
+class _RealLoader(importlib.machinery.SourceFileLoader):
+    """Runs upstream's file, then closes what its stubs could not notice."""
+
+    def exec_module(self, module: ModuleType) -> None:
+        super().exec_module(module)
+        blind_spots.close(module, Path(self.path).read_text(encoding="utf-8"))
+
+
+class _StubLoader(importlib.abc.Loader):
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
+        return StubModule(spec.name)
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Do nothing: a stub has no code."""
+
+
+def _stub_spec(name: str) -> importlib.machinery.ModuleSpec:
+    return importlib.machinery.ModuleSpec(name, _StubLoader(), is_package=True)
+
+
+def provide(module: ModuleType, **members: Any) -> None:
+    """Give names of a loaded upstream module real content; each must be there already.
+
+    Raises:
+        AttributeError: if the module has no such name: upstream moved it, and providing it would
+            go unnoticed.
+    """
+    for name, value in members.items():
+        if name not in vars(module):
+            raise AttributeError(f"{module.__name__} has no {name} to provide")
+        setattr(module, name, value)

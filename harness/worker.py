@@ -1,0 +1,102 @@
+"""A worker process: confined, with a folder of its own, running one case after another.
+
+It tells its parent what it is about to do before it does it, so that a death or a hang has a
+case to belong to. The stack of a hang is written by a signal handler that needs no Python to
+run.
+"""
+
+import faulthandler
+import os
+import signal
+import sys
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from pathlib import Path
+
+from harness.bench import Bench
+from harness.case import Case
+from harness.confinement import confine
+from harness.outcome import Outcome
+from harness.result import CaseResult
+from harness.upstream.source import Tree
+
+
+@dataclass(frozen=True)
+class Setup:
+    """What a worker needs to begin."""
+
+    tree: Tree
+    device: str
+    #: The worker's own folder; the stack of a hang is written into it.
+    folder: Path
+
+
+@dataclass(frozen=True)
+class Job:
+    """One case to run; with `died`, one whose drive took an earlier worker with it."""
+
+    index: int
+    case: Case
+    died: Outcome | None = None
+
+
+@dataclass(frozen=True)
+class Begun:
+    """A message: the drive of a case begins. Phase: `loading`, `golden` or `case`."""
+
+    index: int
+    phase: str
+
+
+@dataclass(frozen=True)
+class Done:
+    """A message: a case is judged."""
+
+    index: int
+    result: CaseResult
+
+
+STACK_FILE = "stack"
+LOADING = "loading"
+
+
+def work(connection: Connection, setup: Setup) -> None:
+    """Run the cases that come over a connection until an empty batch comes.
+
+    Args:
+        connection: Brings lists of `Job`; takes `Begun` and `Done`.
+        setup: Tree, device and folder.
+    """
+    _settle(setup.folder)
+    with (setup.folder / STACK_FILE).open("w") as stack:
+        faulthandler.register(signal.SIGUSR1, file=stack, all_threads=True)
+        confine(setup.folder)
+        bench = Bench(setup.tree, setup.device)
+        batch: list[Job]
+        while batch := connection.recv():
+            for job in batch:
+                connection.send(Begun(job.index, LOADING))
+                bench.prepare(job.case)
+                connection.send(Done(job.index, _result(bench, job, connection)))
+        bench.close()
+
+
+def _result(bench: Bench, job: Job, connection: Connection) -> CaseResult:
+    if job.died is None:
+        return bench.run(job.case, lambda phase: connection.send(Begun(job.index, phase)))
+    connection.send(Begun(job.index, "golden"))
+    return bench.autopsy(job.case, job.died)
+
+
+def _settle(folder: Path) -> None:
+    for name in ("TMPDIR", "HOME", "TRITON_CACHE_DIR", "XDG_CACHE_HOME"):
+        os.environ[name] = str(folder)
+    os.chdir(folder)
+    sys.dont_write_bytecode = True
+    # What upstream prints is not part of a result.
+    quiet = os.open(os.devnull, os.O_RDWR)
+    for descriptor in (0, 1, 2):
+        os.dup2(quiet, descriptor)
+    import torch
+
+    torch.set_num_threads(1)
