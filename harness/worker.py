@@ -91,6 +91,8 @@ def _result(bench: Bench, job: Job, connection: Connection) -> CaseResult:
 def _settle(folder: Path) -> None:
     for name in ("TMPDIR", "HOME", "TRITON_CACHE_DIR", "XDG_CACHE_HOME"):
         os.environ[name] = str(folder)
+    for name in [name for name in os.environ if name.lower().endswith("_proxy")]:
+        del os.environ[name]  # A proxy would be asked for loopback too.
     os.chdir(folder)
     sys.dont_write_bytecode = True
     # What upstream prints is not part of a result.

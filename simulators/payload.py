@@ -59,6 +59,6 @@ class Payload:
         return replace(self, body=body)
 
 
-def fields_of(record: Any) -> dict[str, Any]:
-    """Return a fresh dict of a reply item's fields, which the caller may change."""
-    return dict(record.value if isinstance(record, JsonItem) else record)
+def plain(record: Any) -> Any:
+    """Return a record as the JSON value that it is."""
+    return dict(record.value) if isinstance(record, JsonItem) else record

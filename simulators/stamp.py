@@ -77,7 +77,7 @@ class StampReader:
     """
 
     def __init__(self, sequences: Mapping[int | str, Sequence[int]]) -> None:
-        self._sequences = dict(sequences)
+        self._sequences = {owner: tuple(ids) for owner, ids in sequences.items()}
         self._places: dict[int, list[Origin]] | None = None
 
     def __call__(self, tokens: Any) -> list[Origin | None]:
@@ -90,12 +90,12 @@ class StampReader:
         Args:
             tokens: Any sequence; what is no integer carries no stamp.
             expected: Where the first token should come from. It breaks ties, and a sequence
-                that is wholly as expected is recognised at once.
+                that comes through whole is recognised at once.
         """
         values = [t if type(t) is int else None for t in tokens]
-        if expected is not None and self._continues(values, expected) == len(values):
-            start = expected.position
-            return [Origin(expected.owner, start + i) for i in range(len(values))]
+        start = self._whole(tuple(values), expected)
+        if start is not None:
+            return [Origin(start.owner, start.position + i) for i in range(len(values))]
         origins: list[Origin | None] = []
         while len(origins) < len(values):
             start, run = self._longest(values[len(origins) :], expected)
@@ -104,6 +104,15 @@ class StampReader:
             else:
                 origins.extend(Origin(start.owner, start.position + i) for i in range(run))
         return origins
+
+    def _whole(self, values: tuple[int | None, ...], expected: Origin | None) -> Origin | None:
+        # Most sequences come through whole; comparing tuples is far cheaper than an index.
+        starts = [Origin(owner, 0) for owner in self._sequences]
+        for start in starts if expected is None else [expected, *starts]:
+            known = self._sequences.get(start.owner, ())
+            if known[start.position : start.position + len(values)] == values:
+                return start
+        return None
 
     def _longest(
         self, values: list[int | None], expected: Origin | None

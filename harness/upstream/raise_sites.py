@@ -40,6 +40,7 @@ def has_symbol(file: Path, symbol: str) -> bool:
     return True
 
 
+@lru_cache(maxsize=1024)
 def find_raise(file: Path, error: str, text: str) -> RaiseSite | None:
     """Return the statement that raises an error with a text, or None if there is none.
 

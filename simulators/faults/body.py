@@ -4,7 +4,7 @@ from random import Random
 from typing import Any
 
 from simulators.faults.fault import Change, Place
-from simulators.payload import Payload, fields_of
+from simulators.payload import Payload, plain
 
 _ERROR = {"error": {"message": "CUDA out of memory", "type": "ServerError", "code": 500}}
 
@@ -25,7 +25,7 @@ def body_becomes(value: Any) -> Change:
 
 def body_wrapped(payload: Payload, at: Place, rng: Random) -> Payload:
     """[a b c] -> {"data": [a b c]}"""
-    return payload.with_body({"data": [fields_of(record) for record in payload.records]})
+    return payload.with_body({"data": [plain(record) for record in payload.records]})
 
 
 def body_list(payload: Payload, at: Place, rng: Random) -> Payload:

@@ -4,7 +4,10 @@ from random import Random
 from typing import Any
 
 from simulators.faults.fault import Change, Place
-from simulators.payload import Payload, fields_of
+from simulators.payload import Payload
+from simulators.reply_item import edited, with_ids, with_meta
+
+_ABORTED = {"type": "abort", "message": "Aborted", "status_code": None, "err_type": None}
 
 
 def substitution(payload: Payload, at: Place, rng: Random) -> Payload:
@@ -30,46 +33,30 @@ def item_becomes(value: Any) -> Change:
 
 def item_aborted(payload: Payload, at: Place, rng: Random) -> Payload:
     """a = 1 2 3, finished -> a = 1 2 3, aborted"""
-    return _aborted(payload, at, keep_ids=True)
+    return edited(payload, at[0], lambda item: with_meta(item, finish_reason=dict(_ABORTED)))
 
 
 def item_aborted_empty(payload: Payload, at: Place, rng: Random) -> Payload:
     """a = 1 2 3, finished -> a = nothing, aborted"""
-    return _aborted(payload, at, keep_ids=False)
+    empty = edited(payload, at[0], lambda item: with_ids(item, []))
+    return item_aborted(empty, at, rng)
 
 
 def usage_text(payload: Payload, at: Place, rng: Random) -> Payload:
-    """a, usage 7 -> a, usage "seven\""""
-    (index,) = at
-    item = fields_of(payload.records[index])
-    meta = {**item["meta_info"], "prompt_tokens": "seven"}
-    return payload.with_record(index, {**item, "meta_info": meta})
+    """a, 7 prompt tokens -> a, "seven" prompt tokens"""
+    return edited(payload, at[0], lambda item: with_meta(item, prompt_tokens="seven"))
 
 
 def usage_null(payload: Payload, at: Place, rng: Random) -> Payload:
-    """a, usage 7 -> a, no usage"""
-    (index,) = at
-    return payload.with_record(index, {**fields_of(payload.records[index]), "meta_info": None})
+    """a, meta_info -> a, null"""
+    return edited(payload, at[0], lambda item: {**item, "meta_info": None})
 
 
 def item_extra_field(payload: Payload, at: Place, rng: Random) -> Payload:
     """{ids} -> {ids, a field that a later server may add}"""
-    (index,) = at
-    item = fields_of(payload.records[index])
-    return payload.with_record(index, {**item, "prompt_routed_experts": None})
+    return edited(payload, at[0], lambda item: {**item, "prompt_routed_experts": None})
 
 
 def item_key_order(payload: Payload, at: Place, rng: Random) -> Payload:
     """{text, ids, meta} -> {meta, ids, text}"""
-    (index,) = at
-    item = fields_of(payload.records[index])
-    return payload.with_record(index, dict(reversed(item.items())))
-
-
-def _aborted(payload: Payload, at: Place, keep_ids: bool) -> Payload:
-    (index,) = at
-    item = fields_of(payload.records[index])
-    ids = item["output_ids"] if keep_ids else []
-    reason = {"type": "abort", "message": "Aborted", "status_code": None, "err_type": None}
-    meta = {**item["meta_info"], "finish_reason": reason, "completion_tokens": len(ids)}
-    return payload.with_record(index, {**item, "output_ids": ids, "meta_info": meta})
+    return edited(payload, at[0], lambda item: dict(reversed(item.items())))

@@ -3,7 +3,8 @@
 from random import Random
 
 from simulators.faults.fault import Place
-from simulators.payload import Payload, fields_of
+from simulators.payload import Payload
+from simulators.reply_item import edited, with_ids
 
 
 def truncation(payload: Payload, at: Place, rng: Random) -> Payload:
@@ -20,22 +21,14 @@ def collapse(payload: Payload, at: Place, rng: Random) -> Payload:
 
 def ids_short(payload: Payload, at: Place, rng: Random) -> Payload:
     """a = 1 2 3 4 end -> a = 1 2 3, with its usage to match"""
-    return _cut_ids(payload, at, 2)
+    return edited(payload, at[0], lambda item: with_ids(item, item["output_ids"][:-2]))
 
 
 def ids_without_end(payload: Payload, at: Place, rng: Random) -> Payload:
-    """a = 1 2 3 4 end -> a = 1 2 3 4, with its usage to match"""
-    return _cut_ids(payload, at, 1)
+    """a = 1 2 3 4 end -> a = 1 2 3 4: what nothing relies on is left out"""
+    return edited(payload, at[0], lambda item: {**item, "output_ids": item["output_ids"][:-1]})
 
 
 def rows_narrow(payload: Payload, at: Place, rng: Random) -> Payload:
     """[1 2 3 | 4 5 6] -> [1 2 | 4 5]"""
     return payload.with_records([row[:-1] for row in payload.records])
-
-
-def _cut_ids(payload: Payload, at: Place, count: int) -> Payload:
-    (index,) = at
-    item = fields_of(payload.records[index])
-    ids = item["output_ids"][:-count]
-    meta = {**item["meta_info"], "completion_tokens": len(ids)}
-    return payload.with_record(index, {**item, "output_ids": ids, "meta_info": meta})
