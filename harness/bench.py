@@ -119,6 +119,7 @@ class Bench:
             fired=self._fired(case, raised),
             violations=tuple(map(str, violations)),
             frames=_frames(outcome),
+            undecorated=tuple(self._upstream.decorated()),
         )
 
     def _fired(self, case: Case, raised: Raised | None) -> tuple[str, ...]:

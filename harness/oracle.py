@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from contracts.contract import Guard, Violation, ending
-from harness.outcome import Ending, Outcome, Raised, Span
+from harness.outcome import NOTHING, Ending, Outcome, Raised, Span
 from harness.verdict import UNJUDGED, Promise, Verdict
 
 
@@ -134,6 +134,8 @@ def _of_place(place: str, spans: list[Span]) -> str:
     share = "" if len(wrong) == len(spans) else f", {_tokens(wrong)} of it"
     if owners == {None}:
         return f"{place} carries tokens of nobody known{share}"
+    if owners == {NOTHING.owner}:
+        return f"{place} lacks {_tokens(wrong)}" if share else f"{place} is empty"
     if len(owners) == 1:
         owner = owners.pop()
         if owner != wrong[0].wants.owner:

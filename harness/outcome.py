@@ -37,6 +37,10 @@ class Whose:
     position: int
 
 
+#: Where a token should be and there is none.
+NOTHING = Whose("nothing", -1)
+
+
 @dataclass(frozen=True)
 class Span:
     """A run of neighbouring tokens in one output that have one provenance.

@@ -32,6 +32,8 @@ class CaseResult:
     #: Each violation in words, and where upstream stood: for `run`, not for snapshots.
     violations: tuple[str, ...] = ()
     frames: tuple[str, ...] = ()
+    #: Upstream functions that ran without a decorator that was a stub.
+    undecorated: tuple[str, ...] = ()
 
 
 def unjudged(case: Case, reason: str, verdict: Verdict = Verdict.INCONCLUSIVE) -> CaseResult:

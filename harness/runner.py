@@ -193,7 +193,12 @@ def _fingerprint(tree: Tree) -> dict[str, tuple[int, int]]:
     }
 
 
-def run_one(source: str, line: str, device: str = "cpu") -> tuple[Tree, CaseResult]:
+def run_one(
+    source: str,
+    line: str,
+    device: str = "cpu",
+    say: Callable[[str], None] = lambda text: None,
+) -> tuple[Tree, CaseResult]:
     """Run the case that a line names on a source.
 
     Raises:
@@ -201,7 +206,7 @@ def run_one(source: str, line: str, device: str = "cpu") -> tuple[Tree, CaseResu
         SourceError: if there is no such source.
     """
     case = parse(line)
-    tree = find(source)
+    tree = find(source, say)
     (result,) = run_cases(tree, [case], device, workers=1)
     return tree, result
 

@@ -142,7 +142,7 @@ _TABLE = (
                 every_place=False,
             ),
             Space(
-                {"records": ("8", "16"), "shape": ("64x64",), "entry": ("batch", "grouped")},
+                {"records": ("8", "16"), "shape": ("64x64",)},
                 every_place=False,
             ),
             Space(
@@ -179,11 +179,7 @@ _TABLE = (
         spaces=(
             Space({"records": ("1", "2", "3", "4"), "shape": ("64x96",)}),
             Space(
-                {
-                    "records": ("8", "16"),
-                    "shape": ("32x32", "64x64"),
-                    "seeds": ("none", "list"),
-                },
+                {"records": ("8", "16"), "shape": ("32x32", "64x64"), "seeds": ("list",)},
                 every_place=False,
             ),
         ),

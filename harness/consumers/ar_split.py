@@ -82,11 +82,17 @@ def _read(parts: Sequence[Any], outputs: int, row_width: int, reader: StampReade
         row = part.prior_token_id
         facts |= _facts(index, part, row)
         if index < outputs:
-            flat = row.flatten().tolist() if isinstance(row, torch.Tensor) else []
             wants = [Whose(f"output {index}", i) for i in range(row_width)]
-            has = [_whose(o) for o in reader.read(flat, Origin(index, 0))]
+            has = [_whose(o) for o in reader.read(_tokens(row), Origin(index, 0))]
             found += spans(f"request {index}", wants, has)
     return Output(tuple(found), facts, list(parts))
+
+
+def _tokens(row: Any) -> list[Any]:
+    if not isinstance(row, torch.Tensor):
+        return []
+    # A float row still says whose it is; that it is float stands in the facts.
+    return [int(t) if float(t).is_integer() else t for t in row.flatten().tolist()]
 
 
 def _facts(index: int, part: Any, row: Any) -> dict[str, str]:

@@ -7,7 +7,7 @@ from pathlib import Path
 from random import Random
 from typing import Any, Protocol
 
-from harness.outcome import Ending, Outcome, Passed, Raised, Run, Span, Whose
+from harness.outcome import NOTHING, Ending, Outcome, Passed, Raised, Run, Span, Whose
 from harness.upstream.loading import Upstream
 from harness.upstream.stubs import is_stub
 from harness.upstream.touches import LEDGER, Provided
@@ -126,11 +126,11 @@ def spans(
     Args:
         place: The output, in words.
         wants: Whose each token should be.
-        has: Whose each token is; where it is shorter, the missing tokens are nobody's.
+        has: Whose each token is; where it is shorter, there is nothing.
     """
     found: list[Span] = []
     for index, want in enumerate(wants):
-        got = has[index] if index < len(has) else None
+        got = has[index] if index < len(has) else NOTHING
         last = found[-1] if found else None
         if last is not None and _continues(last, want, got):
             found[-1] = Span(place, last.first, last.count + 1, last.wants, last.has)
@@ -142,6 +142,7 @@ def spans(
 def _continues(span: Span, want: Whose, got: Whose | None) -> bool:
     if want != Whose(span.wants.owner, span.wants.position + span.count):
         return False
-    if got is None or span.has is None:
-        return got is span.has
+    if got in (None, NOTHING) or span.has in (None, NOTHING):
+        return got == span.has
+    assert span.has is not None
     return got == Whose(span.has.owner, span.has.position + span.count)

@@ -1,0 +1,50 @@
+"""What differs from another source: from its snapshots if they have today's cases, else by running it."""
+
+from collections.abc import Callable
+
+from contracts.releases import RELEASES
+from harness.errors import SnapshotError
+from harness.runner import Report, Selection
+from harness.seams import Seam
+from harness.snapshot import Difference, Snapshot, differences, read
+
+
+def compare(
+    report: Report, against: str, selection: Selection, run: Callable[[str], Report]
+) -> list[Difference]:
+    """Return what the report says otherwise than another source does, worst first by seam.
+
+    Args:
+        report: What was found.
+        against: The other source.
+        selection: Which cases are compared.
+        run: Checks the other source; called only where its snapshots do not serve.
+    """
+    other: Report | None = None
+    found: list[Difference] = []
+    for seam in selection.chosen_seams():
+        before = _committed(against, seam)
+        if before is None:
+            other = other or run(against)
+            before = Snapshot.of(seam.name, other.release, other.results)
+        after = Snapshot.of(seam.name, report.release, report.results)
+        found += differences(_only(before, selection), after)
+    return found
+
+
+def _committed(source: str, seam: Seam) -> Snapshot | None:
+    if source not in RELEASES:
+        return None
+    try:
+        snapshot = read(source, seam)
+    except SnapshotError:
+        return None
+    return snapshot if snapshot.covers_today() else None
+
+
+def _only(snapshot: Snapshot, selection: Selection) -> Snapshot:
+    if selection.is_whole:
+        return snapshot
+    chosen = {case.line for case in selection.chosen()}
+    kept = {line: entry for line, entry in snapshot.cases.items() if line in chosen}
+    return Snapshot(snapshot.seam, snapshot.release, kept, snapshot.absent)

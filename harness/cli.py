@@ -1,0 +1,281 @@
+"""The command line. Modules that import torch are reached only in worker processes."""
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from contracts.releases import NEWEST
+from harness.errors import HarnessError, UsageError
+from harness.verdict import ExitCode, exit_code
+
+app = typer.Typer(
+    name="seamproof",
+    help="Drives SGLang's own multimodal code with every lie that its other side can tell.",
+    epilog=(
+        "Exit codes, first that applies: 130 interrupted, 2 bad usage or input, 1 a promise is "
+        "broken (with --strict: or open), 3 a case could not be judged (with --require-all: or "
+        "not be run), 0. Example: seamproof check 0.5.23"
+    ),
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+
+class Format(StrEnum):
+    """How a report is written."""
+
+    TABLE = "table"
+    JSON = "json"
+    MARKDOWN = "markdown"
+    JUNIT = "junit"
+
+
+class Plain(StrEnum):
+    """How a listing is written."""
+
+    TABLE = "table"
+    JSON = "json"
+
+
+_SOURCE_HELP = "A release (0.5.23), a path to a checkout, git:PATH@REF, or installed."
+SourceArgument = Annotated[str | None, typer.Argument(help=_SOURCE_HELP, show_default=NEWEST)]
+SourceOption = Annotated[str | None, typer.Option("--sglang", help="The source, as an option.")]
+DeviceOption = Annotated[str, typer.Option(help="Where upstream's tensors live: cpu.")]
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    try:
+        yield
+    except HarnessError as error:
+        print(f"seamproof: {error}", file=sys.stderr)
+        raise typer.Exit(ExitCode.USAGE) from error
+    except KeyboardInterrupt as error:
+        print("seamproof: interrupted", file=sys.stderr)
+        raise typer.Exit(ExitCode.INTERRUPTED) from error
+
+
+def _source(argument: str | None, option: str | None) -> str:
+    if argument is not None and option is not None and argument != option:
+        raise UsageError(f"two sources are named: {argument} and --sglang {option}")
+    return argument or option or NEWEST
+
+
+def _device(device: str) -> str:
+    if device != "cpu":
+        raise UsageError(f"--device {device}: only cpu can be had so far")
+    return device
+
+
+class _Telling:
+    """Tells a waiting person how far the run is: a bar on a terminal, else a line at times."""
+
+    def __init__(self) -> None:
+        self._bar: Any = None
+        self._task: Any = None
+        self._last = time.monotonic()
+
+    def say(self, text: str) -> None:
+        print(f"seamproof: {text}", file=sys.stderr, flush=True)
+
+    def progress(self, done: int, total: int) -> None:
+        if sys.stderr.isatty():
+            self._draw(done, total)
+        elif time.monotonic() - self._last > 2.0:
+            self._last = time.monotonic()
+            self.say(f"{done} of {total} cases")
+
+    def _draw(self, done: int, total: int) -> None:
+        if self._bar is None:
+            from rich.progress import Progress
+
+            from harness.report.table import console
+
+            self._bar = Progress(console=console(stderr=True), transient=True)
+            self._bar.start()
+            self._task = self._bar.add_task("cases", total=total)
+        self._bar.update(self._task, completed=done)
+
+    def close(self) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+
+
+@app.command(epilog="Example: seamproof check 0.5.23 --seam ar-batch --against 0.5.18")
+def check(
+    source: SourceArgument = None,
+    sglang: SourceOption = None,
+    seam: Annotated[
+        list[str] | None, typer.Option(help="Only these seams; globs, may be repeated.")
+    ] = None,
+    fault: Annotated[
+        list[str] | None, typer.Option(help="Only these faults; globs, may be repeated.")
+    ] = None,
+    against: Annotated[
+        str | None, typer.Option(help="Say what differs from this source.", metavar="SOURCE")
+    ] = None,
+    strict: Annotated[bool, typer.Option("--strict", help="An open promise fails too.")] = False,
+    require_all: Annotated[
+        bool, typer.Option("--require-all", help="A case that cannot run here fails too.")
+    ] = False,
+    format: Annotated[Format, typer.Option(help="How to write the report.")] = Format.TABLE,
+    device: DeviceOption = "cpu",
+    jobs: Annotated[
+        int | None, typer.Option(min=1, help="Worker processes.", show_default="cores")
+    ] = None,
+) -> None:
+    """Run the contracts on a source and say what it does with every fault."""
+    from harness.runner import Selection
+    from harness.runner import check as run_check
+
+    with _told():
+        selection = Selection(tuple(seam or ()), tuple(fault or ()))
+        telling = _Telling()
+
+        def run(named: str) -> Any:
+            try:
+                return run_check(
+                    named, selection, _device(device), jobs, telling.progress, telling.say
+                )
+            finally:
+                telling.close()
+
+        report = run(_source(source, sglang))
+        _write(report, format, strict)
+        if against is not None:
+            _compare(report, against, selection, run, format)
+        verdicts = [result.verdict for result in report.results]
+        promises = [result.promise for result in report.results]
+        raise typer.Exit(exit_code(verdicts, promises, strict, require_all))
+
+
+def _write(report: Any, format: Format, strict: bool) -> None:
+    from harness.report import junit, machine, markdown, table
+
+    if format is Format.TABLE:
+        table.show(report, table.console())
+    elif format is Format.JSON:
+        print(machine.text(machine.document(report)))
+    elif format is Format.MARKDOWN:
+        print(markdown.text(report), end="")
+    else:
+        print(junit.text(report, strict), end="")
+
+
+def _compare(
+    report: Any, against: str, selection: Any, run: Callable[[str], Any], format: Format
+) -> None:
+    from harness.against import compare
+    from harness.report import machine, markdown, table
+
+    found = compare(report, against, selection, run)
+    if format is Format.TABLE:
+        table.show_differences(against, found, table.console())
+    elif format is Format.MARKDOWN:
+        print(markdown.changes(against, found), end="")
+    elif format is Format.JSON:
+        print(machine.text(machine.changes(against, found)), file=sys.stderr)
+
+
+@app.command(epilog="Example: seamproof run 'ar-batch reordering records=3 shape=64x96 at=0,2'")
+def run(
+    case: Annotated[str, typer.Argument(help="The case's line, as every report prints it.")],
+    sglang: SourceOption = None,
+    format: Annotated[Plain, typer.Option(help="How to write it.")] = Plain.TABLE,
+    device: DeviceOption = "cpu",
+) -> None:
+    """Run one case and show everything that was seen."""
+    from harness.report.one import document, show
+    from harness.report.table import console
+    from harness.runner import run_one
+
+    with _told():
+        tree, result = run_one(_source(None, sglang), case, _device(device), _Telling().say)
+        if format is Plain.JSON:
+            from harness.report.machine import text
+
+            print(text(document(tree, result)))
+        else:
+            show(tree, result, console())
+        raise typer.Exit(exit_code([result.verdict], [result.promise]))
+
+
+@app.command("list", epilog="Example: seamproof list faults")
+def list_(
+    what: Annotated[
+        str, typer.Argument(help="seams, clauses, faults, verdicts or releases.")
+    ] = "seams",
+    format: Annotated[Plain, typer.Option(help="How to write it.")] = Plain.TABLE,
+) -> None:
+    """List the tables: what there is to check, and with what."""
+    from harness.report.listing import listing, show
+    from harness.report.machine import text
+    from harness.report.table import console
+
+    with _told():
+        rows = listing(what)
+        if format is Plain.JSON:
+            print(text(rows))
+        else:
+            show(what, rows, console())
+
+
+@app.command(epilog="Example: seamproof explain ar-batch/reply-count")
+def explain(
+    name: Annotated[str, typer.Argument(help="A seam, SEAM/CLAUSE, a fault or a verdict.")],
+    sglang: SourceOption = None,
+    format: Annotated[Plain, typer.Option(help="How to write it.")] = Plain.TABLE,
+) -> None:
+    """Explain one seam, clause, fault or verdict in full."""
+    from harness.report.explanation import explanation
+    from harness.report.machine import text
+
+    with _told():
+        said = explanation(name, _source(None, sglang))
+        print(text(said) if format is Plain.JSON else _indented(said))
+
+
+def _indented(said: dict[str, Any]) -> str:
+    lines = []
+    for key, value in said.items():
+        if isinstance(value, list):
+            lines += [f"{key}:", *(f"  {line}" for item in value for line in str(item).split("\n"))]
+        elif "\n" in str(value):
+            lines += [f"{key}:", *(f"  {line}" for line in str(value).split("\n"))]
+        else:
+            lines.append(f"{key}: {value}")
+    return "\n".join(lines)
+
+
+@app.command(epilog="Example: seamproof doctor --format json")
+def doctor(
+    format: Annotated[Plain, typer.Option(help="How to write it.")] = Plain.TABLE,
+) -> None:
+    """Say what this machine can run, and what is missing."""
+    from harness.doctor import findings
+    from harness.report.machine import text
+
+    with _told():
+        found = findings()
+        if format is Plain.JSON:
+            print(text(found))
+        else:
+            for name, said in found.items():
+                print(f"{name:<14} {said}")
+
+
+def main() -> None:
+    """Run the command line."""
+    app()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""Reports: the same results as a table, JSON, Markdown or JUnit XML."""

@@ -1,0 +1,115 @@
+"""What every report says, once: results gathered by seam and fault, and the closing lines."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from harness.result import CaseResult
+from harness.runner import Report
+from harness.verdict import UNJUDGED, Promise, Verdict
+from simulators.faults import FAULTS
+
+#: Worst first: the order in which verdicts are named.
+SEVERITY = (
+    Verdict.CRASHED,
+    Verdict.HUNG,
+    Verdict.SILENT,
+    Verdict.MISREPORTED,
+    Verdict.FALSE_ALARM,
+    Verdict.INCONCLUSIVE,
+    Verdict.UNAVAILABLE,
+    Verdict.ABSENT,
+    Verdict.REFUSED,
+    Verdict.TOLERATED,
+    Verdict.UPHELD,
+)
+
+
+@dataclass(frozen=True)
+class FaultRow:
+    """All cases of one fault at one seam."""
+
+    fault: str
+    results: Sequence[CaseResult]
+
+    @property
+    def count(self) -> int:
+        """How many cases."""
+        return len(self.results)
+
+    @property
+    def verdicts(self) -> list[tuple[Verdict, int]]:
+        """How often each verdict was given, worst first."""
+        counted = Counter(result.verdict for result in self.results)
+        return [(v, counted[v]) for v in SEVERITY if counted[v]]
+
+    @property
+    def promise(self) -> Promise | None:
+        """The worst that became of a promise."""
+        seen = {result.promise for result in self.results}
+        return next((p for p in (Promise.BROKEN, Promise.OPEN, Promise.KEPT) if p in seen), None)
+
+    @property
+    def words(self) -> str:
+        """What the worst case says."""
+        worst = min(self.results, key=lambda r: SEVERITY.index(r.verdict))
+        if worst.verdict is Verdict.REFUSED:
+            return f"{worst.exception}: {worst.message}"
+        if worst.verdict is Verdict.MISREPORTED:
+            return f"{worst.exception} ({worst.detail})"
+        return worst.detail
+
+
+def rows(report: Report) -> dict[str, list[FaultRow]]:
+    """Return the rows of each seam, in the order of the table of faults, composites last."""
+    gathered: dict[str, dict[str, list[CaseResult]]] = {}
+    for result in report.results:
+        gathered.setdefault(result.seam, {}).setdefault(result.fault, []).append(result)
+    order = {name: place for place, name in enumerate(FAULTS)}
+    return {
+        seam: [
+            FaultRow(fault, faults[fault])
+            for fault in sorted(faults, key=lambda name: order.get(name, len(order)))
+        ]
+        for seam, faults in gathered.items()
+    }
+
+
+def counted(pairs: Iterable[tuple[object, int]]) -> str:
+    """Return counts in words: `6 silent, 2 refused`."""
+    return ", ".join(f"{count} {name}" for name, count in pairs)
+
+
+def totals(report: Report) -> str:
+    """Return the closing line: how many cases, verdicts and promises."""
+    verdicts = report.verdicts
+    promises = report.promises
+    said = counted((v, verdicts[v]) for v in SEVERITY if verdicts[v])
+    kept = counted((p, promises[p]) for p in Promise)
+    return f"{len(report.results)} cases: {said}. Promises: {kept}."
+
+
+def broken(report: Report) -> list[CaseResult]:
+    """Return the cases whose promise is broken."""
+    return [result for result in report.results if result.promise is Promise.BROKEN]
+
+
+def not_judged(report: Report) -> dict[tuple[Verdict, str], list[CaseResult]]:
+    """Return the cases that say nothing, by verdict and reason."""
+    found: dict[tuple[Verdict, str], list[CaseResult]] = {}
+    for result in report.results:
+        if result.verdict in UNJUDGED:
+            found.setdefault((result.verdict, result.detail), []).append(result)
+    return found
+
+
+def head(report: Report) -> str:
+    """Return the opening line: what was checked, and how."""
+    assumed = " (assumed: the tree does not say)" if report.release_assumed else ""
+    named = "" if report.source == report.release else f", source {report.source}"
+    return f"SGLang {report.release}{assumed}{named}, {report.mode}, device {report.device}"
+
+
+def replay(report: Report, result: CaseResult) -> str:
+    """Return the command that runs one case again."""
+    return f"seamproof run '{result.case}' --sglang {report.source}"

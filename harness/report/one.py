@@ -1,0 +1,50 @@
+"""One case with everything that was seen."""
+
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+
+from contracts import CONTRACTS
+from harness.case import parse
+from harness.report.machine import case_document
+from harness.result import CaseResult
+from harness.seams import SEAMS
+from harness.upstream.source import Tree
+from simulators.faults import FAULTS
+
+
+def document(tree: Tree, result: CaseResult) -> dict[str, Any]:
+    """Return one case as JSON values."""
+    return {
+        "release": tree.release,
+        "source": tree.name,
+        "mode": tree.mode,
+        **case_document(result),
+        "violations": list(result.violations),
+        "frames": list(result.frames),
+        "undecorated": list(result.undecorated),
+    }
+
+
+def show(tree: Tree, result: CaseResult, out: Console) -> None:
+    """Print one case: what was done, what it broke, what upstream did, and the verdict."""
+    case, seam = parse(result.case), SEAMS[result.seam]
+
+    def line(label: str, text: str) -> None:
+        out.print(f"[bold]{label:<10}[/] {escape(text)}", highlight=False)
+
+    line("case", result.case)
+    line("upstream", f"SGLang {tree.release}, {tree.mode}, {seam.symbol}, platform {seam.platform}")
+    line("contract", CONTRACTS[seam.name].summary)
+    for step in case.steps:
+        line("fault", f"{step.fault} at {step.at or 'the whole'}: {FAULTS[step.fault].picture}")
+    for violation in result.violations or ("nothing",):
+        line("breaks", violation)
+    if result.exception:
+        line("ended in", f"{result.exception}: {result.message} (raised by {result.raised_by})")
+    for frame in result.frames:
+        line("", frame)
+    line("verdict", f"{result.verdict}{': ' + result.detail if result.detail else ''}")
+    line("promise", str(result.promise or "none"))
+    line("seconds", f"{result.seconds:.4f}")

@@ -1,0 +1,102 @@
+"""The report for a person at a terminal: a table for each seam, then what needs an eye."""
+
+import os
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from harness.report.digest import (
+    FaultRow,
+    broken,
+    head,
+    not_judged,
+    replay,
+    rows,
+    totals,
+)
+from harness.runner import Report
+from harness.snapshot import Difference
+from harness.verdict import Promise, Verdict
+
+WIDTH = 100
+_STYLES = {
+    Verdict.SILENT: "bold yellow",
+    Verdict.CRASHED: "bold red",
+    Verdict.HUNG: "bold red",
+    Verdict.MISREPORTED: "yellow",
+    Verdict.FALSE_ALARM: "red",
+    Verdict.INCONCLUSIVE: "magenta",
+    Verdict.REFUSED: "green",
+    Verdict.UPHELD: "green",
+    Verdict.TOLERATED: "cyan",
+}
+_PROMISES = {Promise.KEPT: "green", Promise.OPEN: "yellow", Promise.BROKEN: "bold red"}
+
+
+def console(stderr: bool = False) -> Console:
+    """Return a console that is at most 100 columns wide, and that wide where nobody looks."""
+    there = Console(stderr=stderr)
+    if "COLUMNS" in os.environ or (there.is_terminal and there.width < WIDTH):
+        return there
+    return Console(stderr=stderr, width=WIDTH)
+
+
+def show(report: Report, out: Console) -> None:
+    """Print a report."""
+    out.print(head(report), style="bold", highlight=False)
+    for seam, faults in rows(report).items():
+        if faults[0].results[0].verdict is not Verdict.ABSENT:
+            out.print(_table(seam, faults))
+    for (verdict, reason), results in not_judged(report).items():
+        many = f" ({len(results)} cases)" if len(results) > 1 else ""
+        out.print(
+            f"[bold]{results[0].seam}[/] is {verdict}{many}: {escape(reason)}", highlight=False
+        )
+    for result in broken(report):
+        out.print(f"[bold red]broken[/] {escape(result.case)}", highlight=False)
+        seen = f"{result.exception}: {result.message}" if result.exception else ""
+        out.print(f"  {result.verdict}: {escape(result.detail or seen)}", highlight=False)
+    if report.unreachable:
+        out.print(
+            f"Unreachable, no case comes to the guard: {', '.join(report.unreachable)}",
+            highlight=False,
+        )
+    out.print(totals(report), style="bold", highlight=False)
+    again = next((r for r in report.results if r.verdict is Verdict.SILENT), None)
+    if again is not None:
+        out.print(f"Look at one: {replay(report, again)}", highlight=False)
+
+
+def _table(seam: str, faults: list[FaultRow]) -> Table:
+    table = Table(title=seam, title_justify="left", title_style="bold", box=None, expand=False)
+    table.add_column("fault", no_wrap=True, max_width=26, overflow="ellipsis")
+    table.add_column("cases", justify="right")
+    table.add_column("verdicts", no_wrap=True)
+    table.add_column("promise")
+    table.add_column("the worst of them", no_wrap=True, overflow="ellipsis", max_width=34)
+    for row in faults:
+        verdicts = ", ".join(
+            f"[{_STYLES.get(verdict, 'default')}]{count} {verdict}[/]"
+            for verdict, count in row.verdicts
+        )
+        promise = f"[{_PROMISES[row.promise]}]{row.promise}[/]" if row.promise else "-"
+        table.add_row(row.fault, str(row.count), verdicts, promise, escape(row.words))
+    return table
+
+
+def show_differences(against: str, found: list[Difference], out: Console) -> None:
+    """Print what changed against another source, worst first."""
+    if not found:
+        out.print(f"No case differs from {against}.", highlight=False)
+        return
+    out.print(f"{len(found)} cases differ from {against}:", style="bold", highlight=False)
+    for change in dict.fromkeys(d.change for d in found):
+        same = [d for d in found if d.change is change]
+        out.print(f"  {change}: {len(same)}", highlight=False)
+        for difference in same[:10]:
+            was = (difference.before or {}).get("verdict", "not there")
+            now = (difference.after or {}).get("verdict", "not there")
+            out.print(f"    {escape(difference.case)}: {was} -> {now}", highlight=False)
+        if len(same) > 10:
+            out.print(f"    and {len(same) - 10} more", highlight=False)
