@@ -36,9 +36,7 @@ ROWS_COUNT = Clause(
         ),
     ),
 )
-ROWS_SINGLE = Clause(
-    "rows-single", "The prior tokens of one output are a tensor with one row."
-)
+ROWS_SINGLE = Clause("rows-single", "The prior tokens of one output are a tensor with one row.")
 ROWS_MATRIX = Clause("rows-matrix", "The prior tokens are two-dimensional: rows of tokens.")
 ROW_WIDTH = Clause("row-width", "A row has one token for each cell of the doubled grid.")
 ROW_DTYPE = Clause("row-dtype", "The tokens are 64-bit integers.")

@@ -163,8 +163,6 @@ class Contract:
         return {clause.name: clause for clause in self.clauses}[name]
 
 
-def ending(
-    violations: list[Violation], release: str, platform: str = "cpu"
-) -> Violation | None:
+def ending(violations: list[Violation], release: str, platform: str = "cpu") -> Violation | None:
     """Return the violation at which upstream stops, or `None` if the payload goes through."""
     return next((v for v in violations if v.ends_call(release, platform)), None)

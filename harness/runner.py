@@ -82,7 +82,9 @@ class Selection:
         return not self.faults
 
 
-def _matched(kind: str, patterns: Sequence[str], table: Sequence[str] | dict[str, object]) -> list[str]:  # type: ignore[type-arg]
+def _matched(
+    kind: str, patterns: Sequence[str], table: Sequence[str] | dict[str, object]
+) -> list[str]:  # type: ignore[type-arg]
     names = list(table)
     for pattern in patterns:
         if not fnmatch.filter(names, pattern):
@@ -209,4 +211,3 @@ def run_one(
     tree = find(source, say)
     (result,) = run_cases(tree, [case], device, workers=1)
     return tree, result
-

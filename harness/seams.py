@@ -10,9 +10,7 @@ from contracts.releases import Span
 from simulators.faults import Place
 from simulators.payload import REPLY, ROWS
 
-GLM_IMAGE = (
-    "sglang.multimodal_gen.runtime.pipelines_core.stages.model_specific_stages.glm_image"
-)
+GLM_IMAGE = "sglang.multimodal_gen.runtime.pipelines_core.stages.model_specific_stages.glm_image"
 
 
 @dataclass(frozen=True)
@@ -134,9 +132,7 @@ _TABLE = (
             "seeds": _SEEDS,
         },
         spaces=(
-            Space(
-                {"records": ("2", "3", "4"), "shape": ("64x96",)}, composites=_NULL_AND_SHORT
-            ),
+            Space({"records": ("2", "3", "4"), "shape": ("64x96",)}, composites=_NULL_AND_SHORT),
             Space(
                 {"records": ("1", "3"), "shape": ("32x32", "96x64"), "entry": ("batch",)},
                 every_place=False,

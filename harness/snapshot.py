@@ -115,7 +115,7 @@ def parse(text: str, name: str) -> Snapshot:
     if snapshot.seam not in SEAMS or snapshot.text != text:
         raise SnapshotError(
             f"snapshot {name} is not as it was written: it was edited by hand, or its seam's row "
-            "changed; write it anew with tox -e contracts -- --snapshot-update"
+            "changed; write it anew with tox -e contracts -- all --snapshot-update"
         )
     return snapshot
 

@@ -20,9 +20,7 @@ from contracts.contract import Clause, Guard, Origin, OwnerOf, Unchecked, Violat
 from contracts.releases import Span
 from contracts.source import Source
 
-STAGE_FILE = (
-    "multimodal_gen/runtime/pipelines_core/stages/model_specific_stages/glm_image.py"
-)
+STAGE_FILE = "multimodal_gen/runtime/pipelines_core/stages/model_specific_stages/glm_image.py"
 
 ITEM_OBJECT = Clause(
     "item-object",
@@ -143,9 +141,7 @@ def _walk_ids(
         return
     origins = owner_of(ids)[shape.offset : shape.needed]
     wanted = range(shape.offset, shape.offset + len(origins))
-    yield from walk_origins(
-        origins, asked.index, wanted, where, (ITEM_IDENTITY, TOKEN_POSITION)
-    )
+    yield from walk_origins(origins, asked.index, wanted, where, (ITEM_IDENTITY, TOKEN_POSITION))
 
 
 def _walk_values(ids: list[Any], where: str, offset: int) -> Iterator[Violation]:
@@ -242,9 +238,7 @@ def asked_items(request: Mapping[str, Any]) -> list[AskedItem]:
             (list of lists), `image_data` (per prompt `[{"image_grid_thw": grids}]`) and
             `sampling_params` (list of objects).
     """
-    rows = zip(
-        request["input_ids"], request["image_data"], request["sampling_params"], strict=True
-    )
+    rows = zip(request["input_ids"], request["image_data"], request["sampling_params"], strict=True)
     return [
         AskedItem(
             index,

@@ -39,7 +39,7 @@ class ArBatch:
         method = self._stage.generate_prior_tokens_batch
         takes_device = "device" in inspect.signature(method).parameters
         self._on_device = {"device": self._device} if takes_device else {}
-        self._simulator = ArSimulator(upstream.tree.release)
+        self._simulator = ArSimulator(upstream.tree.release, kept_exchanges=4)
         self._server = ArServer(self._simulator)
         self._server.__enter__()
 
@@ -77,7 +77,7 @@ class ArBatch:
 
     def _plan(self, lie: Lie) -> None:
         self._simulator.plan = Plan(tuple(Injection(fault, at) for fault, at in lie.steps))
-        self._simulator.exchanges.clear()
+        self._simulator.forget()
 
     def _exchange(self) -> Exchange | None:
         exchanges = self._simulator.exchanges
@@ -137,9 +137,7 @@ class _Produced:
 class _Reading:
     """Reads whose tokens came out, from the stamps, against whose should have."""
 
-    def __init__(
-        self, dims: Mapping[str, str], exchange: Callable[[], Exchange | None]
-    ) -> None:
+    def __init__(self, dims: Mapping[str, str], exchange: Callable[[], Exchange | None]) -> None:
         self._count = int(dims["records"])
         self._shape = prior_shape(prior_grids(*size_of(dims)))
         self._exchange = exchange

@@ -23,9 +23,10 @@ class Lie:
     rng: Random
 
     def told(self, payload: Payload) -> Payload:
-        """Return the payload with every fault done to it."""
+        """Return the payload with every fault done to it that still has its place."""
         for fault, at in self.steps:
-            payload = fault.change(payload, at, self.rng)
+            if fault.fits(payload, at):
+                payload = fault.change(payload, at, self.rng)
         return payload
 
 
@@ -118,9 +119,7 @@ def _stubs_in(value: Any, depth: int = 4) -> list[str]:
     return [said for part in parts for said in _stubs_in(part, depth - 1)]
 
 
-def spans(
-    place: str, wants: Sequence[Whose], has: Sequence[Whose | None]
-) -> tuple[Span, ...]:
+def spans(place: str, wants: Sequence[Whose], has: Sequence[Whose | None]) -> tuple[Span, ...]:
     """Return the runs of one provenance in one output.
 
     Args:

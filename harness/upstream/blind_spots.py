@@ -39,7 +39,11 @@ def _value(module: ModuleType, name: str) -> object:
 def _unseen(node: ast.AST) -> list[str]:
     if isinstance(node, ast.Compare) and any(isinstance(op, ast.Is | ast.IsNot) for op in node.ops):
         return [part.id for part in (node.left, *node.comparators) if isinstance(part, ast.Name)]
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "callable":
+    if (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id == "callable"
+    ):
         return [part.id for part in node.args if isinstance(part, ast.Name)]
     return []
 

@@ -82,8 +82,6 @@ def _package(path: Path, commit: str, source: str) -> str:
 
 def _git(folder: Path, *words: str) -> "subprocess.CompletedProcess[bytes]":
     try:
-        return subprocess.run(
-            ["git", "-C", str(folder), *words], capture_output=True, check=False
-        )
+        return subprocess.run(["git", "-C", str(folder), *words], capture_output=True, check=False)
     except FileNotFoundError as error:
         raise SourceError("source git:...: there is no git on this machine") from error

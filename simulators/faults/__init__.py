@@ -106,7 +106,7 @@ _TABLE = (
     Fault("body-transposed", "reordering", body.body_transposed, (ROWS,), whole,
           "(rows, tokens) -> (tokens, rows)"),
     Fault("body-strided", "substitution", body.body_strided, (ROWS,), whole,
-          "the same rows, through a stride of two", benign=True),
+          "contiguous rows -> the same rows, through a stride", benign=True),
 )
 # fmt: on
 

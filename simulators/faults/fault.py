@@ -5,10 +5,11 @@ A fault knows neither the seam nor the dose: which request it hits is the case's
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import combinations, permutations
 from random import Random
 
-from simulators.payload import Payload
+from simulators.payload import RECORDS, Payload
 
 #: Where in the payload a fault acts: indices of records, empty for the whole of it.
 Place = tuple[int, ...]
@@ -33,6 +34,18 @@ class Fault:
     picture: str
     #: True where nothing that a consumer may rely on is changed: it must be tolerated.
     benign: bool = False
+
+    def fits(self, payload: Payload, at: Place) -> bool:
+        """Return whether a payload has this place.
+
+        One that an earlier fault replaced as a whole has none any more.
+        """
+        return payload.body is RECORDS and at in _known(self.places, len(payload.records))
+
+
+@lru_cache(maxsize=1024)
+def _known(places: Places, count: int) -> frozenset[Place]:
+    return frozenset(places(count))
 
 
 def whole(count: int) -> Iterator[Place]:

@@ -1,0 +1,61 @@
+"""What the AR server is to do wrong: faults with their places, the dose, the seed, the wire."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from simulators.ar_server.answer import Wire
+from simulators.ar_server.dose import ALWAYS, Dose
+from simulators.faults import Fault, Place
+from simulators.payload import REPLY, Payload
+from simulators.rng import stream
+
+
+@dataclass(frozen=True)
+class Injection:
+    """One fault at one place of the reply.
+
+    Raises:
+        ValueError: if the fault cannot change a reply.
+    """
+
+    fault: Fault
+    at: Place = ()
+
+    def __post_init__(self) -> None:
+        if REPLY not in self.fault.forms:
+            raise ValueError(
+                f"the fault {self.fault.name} changes {', '.join(self.fault.forms)}, not a reply"
+            )
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What goes wrong and when; empty, the simulator is honest.
+
+    A request of another size may lack a place; there that injection does nothing.
+    """
+
+    injections: tuple[Injection, ...] = ()
+    dose: Dose = ALWAYS
+    seed: int = 0
+    #: How the bytes of a hit answer go out, whatever it says; `None` leaves them as they are.
+    wire: Wire | None = None
+
+    def changed(self, payload: Payload, index: int) -> Payload | None:
+        """Return the payload after every injection in turn; `None` if none has its place in it.
+
+        Args:
+            payload: The honest reply.
+            index: 0-based index of the request, which the faults' randomness depends on.
+        """
+        applied = 0
+        for step, injection in enumerate(self.injections):
+            if injection.fault.fits(payload, injection.at):
+                rng = stream(self.seed, "fault", injection.fault.name, step, index)
+                payload = injection.fault.change(payload, injection.at, rng)
+                applied += 1
+        return payload if applied else None
+
+
+#: Nothing goes wrong.
+HONEST: Final = Plan()

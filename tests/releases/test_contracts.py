@@ -1,0 +1,78 @@
+"""What each release does, held against the committed snapshots."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from syrupy.assertion import SnapshotAssertion
+from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
+
+from contracts.releases import RELEASES
+from harness.runner import Report, check
+from harness.seams import SEAMS
+from harness.snapshot import Snapshot, parse
+from harness.verdict import Promise, Verdict
+
+# The snapshots lie beside the contracts, and are named for seams, not for tests.
+pytestmark = pytest.mark.filterwarnings("ignore:\\s*Can not relate snapshot:UserWarning")
+
+SNAPSHOTS = Path(__file__).parents[2] / "contracts" / "snapshots"
+
+
+def extension(release: str) -> type[SingleFileSnapshotExtension]:
+    """Return where and how syrupy keeps the snapshots of one release."""
+
+    class OneSeam(SingleFileSnapshotExtension):
+        _write_mode = WriteMode.TEXT
+        file_extension = "json"
+
+        @classmethod
+        def dirname(cls, *, test_location: Any) -> str:
+            return str(SNAPSHOTS / release)
+
+        @classmethod
+        def get_snapshot_name(cls, *, test_location: Any, index: Any = 0) -> str:
+            return str(index)
+
+        def serialize(self, data: Any, **kwargs: Any) -> str:
+            return str(data)
+
+    return OneSeam
+
+
+@pytest.fixture(scope="module")
+def report(release: str) -> Report:
+    """What the release does with every case."""
+    return check(release)
+
+
+@pytest.mark.parametrize("seam", SEAMS)
+def test_the_release_does_what_its_snapshot_says(
+    seam: str, release: str, report: Report, snapshot: SnapshotAssertion
+) -> None:
+    """Every verdict of every case is the committed one."""
+    found = Snapshot.of(seam, release, report.results)
+
+    assert found.text == snapshot(name=seam, extension_class=extension(release))
+
+
+def test_nothing_is_broken_and_nothing_is_inconclusive(release: str, report: Report) -> None:
+    """A published release keeps its promises, and every case that is there was judged."""
+    unfit = [
+        result.case
+        for result in report.results
+        if result.promise is Promise.BROKEN or result.verdict is Verdict.INCONCLUSIVE
+    ]
+
+    assert unfit == []
+    assert report.unreachable == ()
+
+
+@pytest.mark.parametrize("release_kept", RELEASES)
+def test_every_release_has_one_whole_snapshot_for_each_seam(release_kept: str) -> None:
+    """None is missing, stale, left over or edited by hand."""
+    files = {file.stem: file for file in (SNAPSHOTS / release_kept).glob("*")}
+
+    assert set(SEAMS) == set(files)
+    for file in files.values():
+        assert parse(file.read_text(), file.name).covers_today()

@@ -1,0 +1,127 @@
+"""Faults are pure: they change a copy, at their place, and leave alone what they cannot change."""
+
+import copy
+from typing import Any
+
+import pytest
+import torch
+
+from simulators.faults import FAULTS, Fault
+from simulators.payload import RECORDS, REPLY, ROWS, JsonItem, Payload, plain
+from simulators.prior_rows import assembled, honest_rows
+from simulators.rng import stream
+
+
+def reply(count: int) -> Payload:
+    """Return a payload of so many reply items and as many foreign ones."""
+
+    def item(name: str) -> JsonItem:
+        ids = [ord(name[-1]) + i for i in range(4)]
+        meta = {"prompt_tokens": 1, "completion_tokens": 4, "finish_reason": None}
+        return JsonItem({"text": name, "output_ids": ids, "meta_info": meta}, b"")
+
+    letters = "abcdefgh"[:count]
+    return Payload(REPLY, tuple(map(item, letters)), tuple(item(f"x{c}") for c in letters))
+
+
+def payload(form: str, count: int) -> Payload:
+    """Return an honest payload of a form."""
+    return reply(count) if form == REPLY else honest_rows(count, 8)
+
+
+def shown(changed: Payload) -> Any:
+    """Return what a reply has become, as names of items."""
+    if changed.body is not RECORDS:
+        return changed.body
+    return [plain(record)["text"] for record in changed.records]
+
+
+EVERY = [
+    pytest.param(fault, form, id=f"{name}-{form}")
+    for name, fault in FAULTS.items()
+    for form in fault.forms
+]
+
+
+@pytest.mark.parametrize(("fault", "form"), EVERY)
+def test_a_fault_changes_a_copy(fault: Fault, form: str) -> None:
+    """The honest payload is as it was, whatever the place."""
+    for at in fault.places(4):
+        honest = payload(form, 4)
+        before = copy.deepcopy(honest)
+        fault.change(honest, at, stream(0))
+        same = (
+            honest.records == before.records
+            if form == REPLY
+            else all(torch.equal(a, b) for a, b in zip(honest.records, before.records, strict=True))
+        )
+        assert same
+        assert honest.beside == before.beside
+
+
+@pytest.mark.parametrize(("fault", "form"), EVERY)
+def test_a_fault_other_than_noop_changes_something_at_each_place(fault: Fault, form: str) -> None:
+    """And at no two places the same thing."""
+    seen = []
+    for at in fault.places(4):
+        changed = fault.change(payload(form, 4), at, stream(0))
+        seen.append(repr(assembled(changed) if form == ROWS else changed) + repr(changed.beside))
+    honest = payload(form, 4)
+    untouched = repr(assembled(honest) if form == ROWS else honest) + repr(honest.beside)
+
+    assert len(set(seen)) == len(seen)
+    assert (untouched in seen) == (fault.name in ("noop", "body-strided"))
+
+
+@pytest.mark.parametrize(("fault", "form"), EVERY)
+def test_a_fault_can_follow_any_other(fault: Fault, form: str) -> None:
+    """A fault leaves alone what an earlier one took away, and never raises."""
+    for first in FAULTS.values():
+        if form not in first.forms:
+            continue
+        for before in list(first.places(3))[:1]:
+            changed = first.change(payload(form, 3), before, stream(0))
+            places = [at for at in fault.places(3) if fault.fits(changed, at)]
+            for at in places:
+                assert isinstance(fault.change(changed, at, stream(0)), Payload)
+
+
+@pytest.mark.parametrize(
+    ("name", "at", "expected"),
+    [
+        ("noop", (), "abc"),
+        ("omission", (1,), "ac"),
+        ("truncation", (1,), "a"),
+        ("collapse", (2,), "c"),
+        ("duplication", (0, 2), "aba"),
+        ("duplication-extra", (1,), "abcb"),
+        ("duplication-all", (1,), "bbb"),
+        ("reordering", (0, 2), "cba"),
+        ("reordering-rotate", (), "bca"),
+        ("merge", (0,), "ac"),
+        ("merge-padded", (0,), "acc"),
+    ],
+)
+def test_records_move_as_the_picture_says(name: str, at: Any, expected: str) -> None:
+    """Each fault of the list of records, by hand."""
+    assert shown(FAULTS[name].change(reply(3), at, stream(0))) == list(expected)
+
+
+def test_a_merge_joins_the_ids_of_both() -> None:
+    """The merged item has all ids, and its usage counts them."""
+    merged = FAULTS["merge"].change(reply(2), (0,), stream(0)).records[0]
+
+    assert merged["output_ids"] == [97, 98, 99, 100, 98, 99, 100, 101]
+    assert merged["meta_info"]["completion_tokens"] == 8
+
+
+def test_a_compensated_skew_keeps_the_sum() -> None:
+    """Two ids more here, two fewer there."""
+    changed = FAULTS["skew-compensated"].change(reply(2), (0, 1), stream(0))
+
+    assert [len(record["output_ids"]) for record in changed.records] == [6, 2]
+
+
+def test_a_substitution_brings_another_requests_record() -> None:
+    """The record is of the same shape, and not ours."""
+    assert shown(FAULTS["substitution"].change(reply(2), (1,), stream(0))) == ["a", "xb"]
