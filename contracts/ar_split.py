@@ -66,8 +66,9 @@ def _walk_rows(rows: Any, outputs: int) -> Iterator[Violation]:
     where, many = "prior_token_id", outputs > 1
     count_clause = ROWS_COUNT if many else ROWS_SINGLE
     if not _is_tensor(rows):
-        fields = {"expected": outputs, "got": type(rows).__name__}
-        yield Violation(count_clause, where, f"{outputs} token rows", fields["got"], fields)
+        got = type(rows).__name__
+        fields = {"expected": outputs, "got": got}
+        yield Violation(count_clause, where, f"{outputs} token rows", got, fields)
         return
     shape = tuple(rows.shape)
     if not shape:

@@ -1,4 +1,7 @@
-"""What differs from another source: from its snapshots if they have today's cases, else by running it."""
+"""What differs from another source.
+
+Its committed snapshots serve if they have today's cases; else it is run.
+"""
 
 from collections.abc import Callable
 

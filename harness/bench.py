@@ -2,7 +2,6 @@
 
 import importlib
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import cast
 
@@ -13,6 +12,7 @@ from harness.oracle import Where, judge
 from harness.outcome import Outcome, Passed, Raised, Run
 from harness.result import CaseResult, unjudged
 from harness.seams import SEAMS, Seam
+from harness.telling import Say, unheard
 from harness.upstream.hermetic import Hermetic
 from harness.upstream.installed import Installed
 from harness.upstream.raise_sites import find_raise
@@ -38,7 +38,7 @@ class Bench:
         if case.seam not in self._consumers:
             self._consumers[case.seam] = self._built(SEAMS[case.seam])
 
-    def run(self, case: Case, begin: Callable[[str], None] = lambda phase: None) -> CaseResult:
+    def run(self, case: Case, begin: Say = unheard) -> CaseResult:
         """Return the judged result of one case.
 
         Args:

@@ -1,17 +1,16 @@
 """The command line. Modules that import torch are reached only in worker processes."""
 
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from enum import StrEnum
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from contracts.releases import NEWEST
 from harness.errors import HarnessError, UsageError
+from harness.telling import Telling
 from harness.verdict import ExitCode, exit_code
 
 app = typer.Typer(
@@ -75,40 +74,6 @@ def _device(device: str) -> str:
     return device
 
 
-class _Telling:
-    """Tells a waiting person how far the run is: a bar on a terminal, else a line at times."""
-
-    def __init__(self) -> None:
-        self._bar: Any = None
-        self._task: Any = None
-        self._last = time.monotonic()
-
-    def say(self, text: str) -> None:
-        print(f"seamproof: {text}", file=sys.stderr, flush=True)
-
-    def progress(self, done: int, total: int) -> None:
-        if sys.stderr.isatty():
-            self._draw(done, total)
-        elif time.monotonic() - self._last > 2.0:
-            self._last = time.monotonic()
-            self.say(f"{done} of {total} cases")
-
-    def _draw(self, done: int, total: int) -> None:
-        if self._bar is None:
-            from rich.progress import Progress
-
-            from harness.report.table import console
-
-            self._bar = Progress(console=console(stderr=True), transient=True)
-            self._bar.start()
-            self._task = self._bar.add_task("cases", total=total)
-        self._bar.update(self._task, completed=done)
-
-    def close(self) -> None:
-        if self._bar is not None:
-            self._bar.stop()
-
-
 @app.command(epilog="Example: seamproof check 0.5.23 --seam ar-batch --against 0.5.18")
 def check(
     source: SourceArgument = None,
@@ -138,7 +103,7 @@ def check(
 
     with _told():
         selection = Selection(tuple(seam or ()), tuple(fault or ()))
-        telling = _Telling()
+        telling = Telling()
 
         def run(named: str) -> Any:
             try:
@@ -198,7 +163,7 @@ def run(
     from harness.runner import run_one
 
     with _told():
-        tree, result = run_one(_source(None, sglang), case, _device(device), _Telling().say)
+        tree, result = run_one(_source(None, sglang), case, _device(device), Telling().say)
         if format is Plain.JSON:
             from harness.report.machine import text
 

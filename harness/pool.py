@@ -13,8 +13,8 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
-from multiprocessing.connection import Connection, wait
+from collections.abc import Iterator, Sequence
+from multiprocessing.connection import wait
 from multiprocessing.context import ForkServerContext, ForkServerProcess
 from pathlib import Path
 from types import ModuleType
@@ -23,6 +23,7 @@ from harness.case import Case
 from harness.outcome import Ending, Outcome
 from harness.result import CaseResult, unjudged
 from harness.seams import SEAMS
+from harness.telling import Progress, unheard
 from harness.upstream.source import INSTALLED, Tree
 from harness.worker import LOADING, STACK_FILE, Begun, Done, Job, Setup, work
 
@@ -33,8 +34,6 @@ _BATCH = 16
 _LOADING_S = 300.0
 #: Seconds that a hung worker has for writing its stack.
 _STACK_S = 2.0
-
-Progress = Callable[[int, int], None]
 
 
 class Pool:
@@ -65,9 +64,7 @@ class Pool:
         while len(self._workers) < self._count:
             self._workers.append(self._worker())
 
-    def run(
-        self, cases: Sequence[Case], progress: Progress = lambda done, total: None
-    ) -> list[CaseResult]:
+    def run(self, cases: Sequence[Case], progress: Progress = unheard) -> list[CaseResult]:
         """Return one result for each case, in order.
 
         Args:

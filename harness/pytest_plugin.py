@@ -31,7 +31,7 @@ class OpenPromise(UserWarning):
     """A case found a hole that upstream never promised to close."""
 
 
-class BrokenPromise(Exception):
+class BrokenPromiseError(Exception):
     """A case found that upstream does not do what it documents."""
 
 
@@ -186,13 +186,13 @@ class CaseItem(pytest.Item):
         if result.verdict in UNJUDGED:
             pytest.skip(f"{result.verdict}: {result.detail}")
         if result.promise is Promise.BROKEN or (cases.strict and result.promise is Promise.OPEN):
-            raise BrokenPromise(_told(result, cases.source))
+            raise BrokenPromiseError(_told(result, cases.source))
         if result.promise is Promise.OPEN:
             self.warn(OpenPromise(f"{result.verdict}: {result.detail}"))
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         """Show a broken promise without the tool's own traceback."""
-        if isinstance(excinfo.value, BrokenPromise):
+        if isinstance(excinfo.value, BrokenPromiseError):
             return str(excinfo.value)
         return super().repr_failure(excinfo, style)
 

@@ -4,16 +4,16 @@ import fnmatch
 import os
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from contracts import CONTRACTS
 from harness.case import Case, cases, parse
 from harness.errors import SourceError, unknown
-from harness.pool import Pool, Progress
+from harness.pool import Pool
 from harness.result import CaseResult, unjudged
 from harness.seams import SEAMS, Seam
+from harness.telling import Progress, Say, unheard
 from harness.upstream.raise_sites import has_symbol
 from harness.upstream.source import Tree, find
 from harness.verdict import Verdict
@@ -82,9 +82,7 @@ class Selection:
         return not self.faults
 
 
-def _matched(
-    kind: str, patterns: Sequence[str], table: Sequence[str] | dict[str, object]
-) -> list[str]:  # type: ignore[type-arg]
+def _matched(kind: str, patterns: Sequence[str], table: Iterable[str]) -> list[str]:
     names = list(table)
     for pattern in patterns:
         if not fnmatch.filter(names, pattern):
@@ -97,8 +95,8 @@ def check(
     selection: Selection = Selection(),
     device: str = "cpu",
     workers: int | None = None,
-    progress: Progress = lambda done, total: None,
-    say: Callable[[str], None] = lambda text: None,
+    progress: Progress = unheard,
+    say: Say = unheard,
 ) -> Report:
     """Run the selected cases on a source and return what was found.
 
@@ -137,7 +135,7 @@ def run_cases(
     wanted: Sequence[Case],
     device: str = "cpu",
     workers: int | None = None,
-    progress: Progress = lambda done, total: None,
+    progress: Progress = unheard,
 ) -> list[CaseResult]:
     """Return the results of cases on a tree; a seam that it has not is one absent result.
 
@@ -199,7 +197,7 @@ def run_one(
     source: str,
     line: str,
     device: str = "cpu",
-    say: Callable[[str], None] = lambda text: None,
+    say: Say = unheard,
 ) -> tuple[Tree, CaseResult]:
     """Run the case that a line names on a source.
 

@@ -53,6 +53,10 @@ class Space:
     composites: tuple[tuple[tuple[str, Place], ...], ...] = ()
 
 
+def _always_fits(dims: Mapping[str, str]) -> str:
+    return ""
+
+
 @dataclass(frozen=True)
 class Seam:
     """One row: which contract holds, which consumer drives it, and with what."""
@@ -72,7 +76,7 @@ class Seam:
     #: How long one case may take, in seconds.
     deadline_s: float = 10.0
     #: Says why a combination of dimensions makes no sense; empty if it does.
-    misfit: Callable[[Mapping[str, str]], str] = lambda dims: ""
+    misfit: Callable[[Mapping[str, str]], str] = _always_fits
 
     def module(self, release: str) -> str:
         """Return the name of upstream's module in a release.

@@ -30,13 +30,12 @@ def honest_rows(outputs: int, width: int, device: str = "cpu") -> Payload:
 
 def sequences(outputs: int, width: int) -> dict[int | str, tuple[int, ...]]:
     """Return the stamped rows by owner, for a `simulators.stamp.StampReader`."""
-    own: dict[int | str, tuple[int, ...]] = {
+    known: dict[int | str, tuple[int, ...]] = {
         i: stamped_ids(_OWNER, i, width) for i in range(outputs)
     }
-    others = {
-        f"another request's output {i}": stamped_ids(_OTHER, i, width) for i in range(outputs)
-    }
-    return {**own, **others}
+    for i in range(outputs):
+        known[f"another request's output {i}"] = stamped_ids(_OTHER, i, width)
+    return known
 
 
 def assembled(payload: Payload) -> Any:

@@ -175,9 +175,9 @@ def walk_origins(
         clauses: The clause about the owner and the clause about the position.
     """
     by_owner, by_position = clauses
-    foreign = next((o for o in origins if o is None or o.owner != owner), owner)
-    if foreign != owner:
-        said = "no known stamp" if foreign is None else f"those of {foreign.owner}"
+    foreign = [origin for origin in origins if origin is None or origin.owner != owner]
+    if foreign:
+        said = "no known stamp" if foreign[0] is None else f"those of {foreign[0].owner}"
         yield Violation(by_owner, where, f"the tokens of {owner}", said)
     pairs = zip(origins, positions, strict=True)
     shifted = next(((o, p) for o, p in pairs if o is not None and o.position != p), None)
@@ -199,7 +199,7 @@ def _walk_usage(meta: Any, ids: Any, asked: AskedItem, where: str) -> Iterator[V
         return
     for key in _USAGE_KEYS:
         value = meta.get(key)
-        if value and not _is_count(value):
+        if value and _count(value) is None:
             accident = ("ValueError",) if isinstance(value, str | float) else ("TypeError",)
             at = f"{where}.{key}"
             yield Violation(USAGE_NUMBERS, at, "a number", repr(value), incidental=accident)
@@ -210,20 +210,19 @@ def _walk_usage(meta: Any, ids: Any, asked: AskedItem, where: str) -> Iterator[V
     }
     for key, count in wanted.items():
         value = meta.get(key)
-        if not _is_count(value) or int(value) != count:
+        if _count(value) != count:
             yield Violation(USAGE_COUNTS, f"{where}.{key}", str(count), str(value))
             return
 
 
-def _is_count(value: Any) -> bool:
-    # What Python's int() takes: the stage reads the numbers with it.
+def _count(value: Any) -> int | None:
+    # What Python's int() takes is a number to the stage, which reads the usage with it.
     if not isinstance(value, str | int | float):
-        return False
+        return None
     try:
-        int(value)
+        return int(value)
     except (ValueError, OverflowError):
-        return False
-    return True
+        return None
 
 
 def _name(value: Any) -> str:

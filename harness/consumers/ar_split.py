@@ -21,7 +21,7 @@ from harness.consumers.glm_image_stage import (
     server_args,
     size_of,
 )
-from harness.outcome import Passed, Run, Whose
+from harness.outcome import Passed, Run, Span, Whose
 from harness.upstream.loading import Upstream
 from simulators.prior_grid import prior_grids
 from simulators.prior_rows import assembled, honest_rows, sequences
@@ -77,7 +77,8 @@ def _size(dims: Mapping[str, str]) -> tuple[int, int]:
 
 
 def _read(parts: Sequence[Any], outputs: int, row_width: int, reader: StampReader) -> Output:
-    found, facts = [], {"count of requests": str(len(parts))}
+    found: list[Span] = []
+    facts = {"count of requests": str(len(parts))}
     for index, part in enumerate(parts):
         row = part.prior_token_id
         facts |= _facts(index, part, row)

@@ -4,11 +4,11 @@ import io
 import re
 import subprocess
 import tarfile
-from collections.abc import Callable
 from pathlib import Path
 
 from harness.cache import placed, trees
 from harness.errors import SourceError
+from harness.telling import Say
 
 _VERSION = re.compile(r"__version__\s*=.*?['\"](\d+\.\d+\.\d+[^'\"]*)['\"]")
 _TAG = re.compile(r"v?(\d+\.\d+\.\d+)")
@@ -39,7 +39,7 @@ def _tagged(root: Path) -> str | None:
     return match[1] if match else None
 
 
-def extract(source: str, say: Callable[[str], None]) -> Path:
+def extract(source: str, say: Say) -> Path:
     """Return a folder with one commit's `sglang`, for a source `git:PATH@REF`.
 
     The commit is read from git's store into the user's cache; the work tree is not touched.

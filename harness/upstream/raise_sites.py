@@ -52,9 +52,10 @@ def find_raise(file: Path, error: str, text: str) -> RaiseSite | None:
     wanted = _FIELD.sub("{}", text)
     for symbol, node in _raises(_parsed(file), ""):
         call = node.exc
-        if isinstance(call, ast.Call) and call.args and ast.unparse(call.func).endswith(error):
-            if wanted in _text(call.args[0]):
-                return RaiseSite(node.lineno, node.end_lineno or node.lineno, error, symbol)
+        if not isinstance(call, ast.Call) or not call.args:
+            continue
+        if ast.unparse(call.func).endswith(error) and wanted in _text(call.args[0]):
+            return RaiseSite(node.lineno, node.end_lineno or node.lineno, error, symbol)
     return None
 
 

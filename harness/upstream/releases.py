@@ -4,12 +4,12 @@ import subprocess
 import sys
 import tempfile
 import zipfile
-from collections.abc import Callable
 from pathlib import Path, PurePosixPath
 
 from contracts.releases import RELEASES
 from harness.cache import placed, trees
 from harness.errors import SourceError
+from harness.telling import Say
 
 # The tree is read, not installed, so one platform's wheel serves every machine.
 _ANY_MACHINE = (
@@ -20,7 +20,7 @@ _ANY_MACHINE = (
 )  # fmt: skip
 
 
-def fetch(release: str, say: Callable[[str], None]) -> Path:
+def fetch(release: str, say: Say) -> Path:
     """Return the folder of an unpacked release, fetching it the first time.
 
     Raises:

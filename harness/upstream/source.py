@@ -7,19 +7,16 @@ A source is one of: a release number (`0.5.23`), a path to a checkout or an unpa
 import importlib.metadata
 import importlib.util
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from contracts.releases import NEWEST, RELEASES
 from harness.errors import SourceError
+from harness.telling import Say, unheard
 from harness.upstream import checkout, releases
 
 INSTALLED = "installed"
 _RELEASE = re.compile(r"\d+\.\d+\.\d+([a-z.]\w*)*")
-
-#: Told what is being done, for the person who waits.
-Progress = Callable[[str], None]
 
 
 @dataclass(frozen=True)
@@ -46,7 +43,7 @@ class Tree:
         return None
 
 
-def find(source: str, say: Progress = lambda text: None) -> Tree:
+def find(source: str, say: Say = unheard) -> Tree:
     """Return the tree that a source names, fetching a release if it must.
 
     Args:

@@ -31,7 +31,7 @@ def is_stub(value: object) -> bool:
     """Return whether a value is a stub, without touching it."""
     kind = type(value)
     return kind is Stub or (
-        issubclass(kind, StubType) and _MARK in type.__getattribute__(value, "__dict__")  # type: ignore[arg-type]
+        issubclass(kind, StubType) and _MARK in type.__getattribute__(value, "__dict__")
     )
 
 
@@ -72,6 +72,7 @@ class Stub:
         LEDGER.reach(_named(self), f"its {name} deleted")
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Return another stub, or what is decorated; refused once sealed."""
         name = _named(self)
         if LEDGER.sealed:
             LEDGER.reach(name, "called")
@@ -105,6 +106,7 @@ class StubType(ABCMeta):
         super().__setattr__(name, value)
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        """Return a stub for an instance, or a real class's real instance."""
         if not _is_stub_class(cls):
             return super().__call__(*args, **kwargs)
         if LEDGER.sealed:
