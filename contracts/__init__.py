@@ -3,7 +3,7 @@
 Standard library only. `CONTRACTS` is the table of all of them; each module is usable alone.
 """
 
-from contracts import ar_batch, ar_split
+from contracts import ar_batch, ar_single, ar_split, ar_tokens
 from contracts.contract import (
     Answer,
     Clause,
@@ -17,7 +17,9 @@ from contracts.contract import (
 )
 
 #: Every contract, by the name of its seam.
-CONTRACTS = {module.CONTRACT.seam: module.CONTRACT for module in (ar_batch, ar_split)}
+CONTRACTS = {
+    module.CONTRACT.seam: module.CONTRACT for module in (ar_batch, ar_single, ar_tokens, ar_split)
+}
 
 __all__ = [
     "CONTRACTS",

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contracts.releases import RELEASES
 from harness.errors import SnapshotError
 from harness.runner import Report, Selection
-from harness.seams import Seam
+from harness.seam import Seam
 from harness.snapshot import Difference, Snapshot, differences, read
 
 

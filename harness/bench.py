@@ -11,7 +11,8 @@ from harness.consumers.consumer import Consumer, Lie
 from harness.oracle import Where, judge
 from harness.outcome import Outcome, Passed, Raised, Run
 from harness.result import CaseResult, unjudged
-from harness.seams import SEAMS, Seam
+from harness.seam import Seam
+from harness.seams import SEAMS
 from harness.telling import Say, unheard
 from harness.upstream.hermetic import Hermetic
 from harness.upstream.installed import Installed

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from itertools import product
 
 from harness.errors import UsageError, unknown
-from harness.seams import SEAMS, Seam, Space
+from harness.seam import Seam, Space
+from harness.seams import SEAMS
 from simulators.faults import FAULTS, Place
 
 GOLDEN = "noop"
@@ -74,7 +75,7 @@ def cases(seam: Seam) -> Iterator[Case]:
             dims = tuple((k, chosen.get(k, d.default or "")) for k, d in seam.dims.items())
             if seam.misfit(dict(dims)):
                 continue
-            for steps in _steps(seam, space, int(dict(dims)["records"])):
+            for steps in _steps(seam, space, seam.count(dict(dims))):
                 case = Case(seam.name, steps, dims)
                 if case not in seen:
                     seen.add(case)
@@ -83,7 +84,7 @@ def cases(seam: Seam) -> Iterator[Case]:
 
 def _steps(seam: Seam, space: Space, count: int) -> Iterator[tuple[Step, ...]]:
     for name, fault in FAULTS.items():
-        if seam.form not in fault.forms or (space.faults and name not in space.faults):
+        if seam.forms[0] not in fault.forms or not space.has(name, fault.scope):
             continue
         places = list(fault.places(count))
         if not space.every_place and len(places) > 2:
@@ -119,7 +120,7 @@ def parse(line: str) -> Case:
     dims = tuple((name, _value(line, seam, name, given)) for name in seam.dims)
     if misfit := seam.misfit(dict(dims)):
         raise UsageError(f"case {line!r}: {misfit}")
-    steps = _parse_steps(line, seam, words[1], at, int(dict(dims)["records"]))
+    steps = _parse_steps(line, seam, words[1], at, seam.count(dict(dims)))
     return Case(seam.name, steps, dims, int(seed))
 
 
@@ -166,7 +167,7 @@ def _parse_step(line: str, seam: Seam, name: str, place: str, count: int) -> Ste
     if name not in FAULTS:
         raise unknown("fault", name, FAULTS)
     fault = FAULTS[name]
-    if seam.form not in fault.forms:
+    if not set(seam.forms) & set(fault.forms):
         raise UsageError(f"case {line!r}: {name} has no meaning for {seam.name}'s payload")
     numbers = place.split(",") if place else []
     if not all(number.isdecimal() for number in numbers):

@@ -5,6 +5,7 @@ ledger before it is raised, so that upstream cannot swallow it and go on as if t
 answered.
 """
 
+import _posixsubprocess
 import ipaddress
 import os
 import sys
@@ -20,6 +21,9 @@ _PATH_EVENTS = frozenset(
     "os.remove os.rename os.mkdir os.rmdir os.link os.symlink os.truncate os.chmod os.chown "
     "os.utime shutil.rmtree shutil.move shutil.copyfile shutil.copytree".split()
 )
+_LOOKUP_EVENTS = frozenset(
+    "socket.getaddrinfo socket.gethostbyname socket.gethostbyaddr socket.getnameinfo".split()
+)
 _PROCESS_EVENTS = frozenset(
     "subprocess.Popen os.system os.exec os.posix_spawn os.spawn os.fork os.forkpty "
     "pty.spawn".split()
@@ -33,6 +37,8 @@ class Refused(BaseException):
 def confine(folder: Path) -> None:
     """Confine this process for good: loopback only, and writing only below `folder`."""
     sys.addaudithook(_hook(folder.resolve()))
+    # multiprocessing calls it without any event.
+    vars(_posixsubprocess)["fork_exec"] = lambda *args: _refuse("start a process (fork_exec)")
 
 
 def _hook(folder: Path) -> Callable[[str, tuple[Any, ...]], None]:
@@ -42,16 +48,24 @@ def _hook(folder: Path) -> Callable[[str, tuple[Any, ...]], None]:
             writes = bool(flags & _WRITING) if isinstance(flags, int) else _writes(mode)
             if writes and not _below(path, folder):
                 _refuse(f"write {path}")
-        elif event in ("socket.connect", "socket.sendto"):
-            if not _is_loopback(args[1], folder):
+        elif event in ("socket.connect", "socket.sendto", "socket.sendmsg"):
+            if args[1] is not None and not _is_loopback(args[1], folder):
                 _refuse(f"connect to {args[1]}")
-        elif event == "socket.getaddrinfo":
-            if args[0] is not None and not _is_loopback((args[0],), folder):
-                _refuse(f"look up {args[0]}")
+        elif event in _LOOKUP_EVENTS:
+            host = args[0] if isinstance(args[0], tuple) else args[:1]
+            if host[0] is not None and not _is_loopback(host, folder):
+                _refuse(f"look up {host[0]}")
         elif event in _PATH_EVENTS:
-            outside = [p for p in args if isinstance(p, str | Path) and not _below(p, folder)]
+            paths = [p for p in args if isinstance(p, str | bytes | os.PathLike)]
+            outside = [p for p in paths if not _below(p, folder)]
             if outside:
-                _refuse(f"{event} {outside[0]}")
+                _refuse(f"{event} {os.fsdecode(outside[0])}")
+        elif event == "sqlite3.connect":
+            if args[0] != ":memory:" and not _below(args[0], folder):
+                _refuse(f"write {args[0]}")
+        elif event in ("os.kill", "os.killpg"):
+            if args[0] != os.getpid():
+                _refuse(f"signal process {args[0]}")
         elif event in _PROCESS_EVENTS:
             _refuse(f"start a process ({event})")
 
@@ -65,6 +79,8 @@ def _writes(mode: Any) -> bool:
 def _below(path: Any, folder: Path) -> bool:
     if isinstance(path, int):
         return True
+    if "\0" in os.fsdecode(path):
+        return False  # A Unix socket without a place in the file system.
     text = os.path.realpath(os.fsdecode(path))
     return text in _DEVICES or text == str(folder) or text.startswith(f"{folder}{os.sep}")
 

@@ -14,6 +14,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
+from multiprocessing import forkserver
 from multiprocessing.connection import wait
 from multiprocessing.context import ForkServerContext, ForkServerProcess
 from pathlib import Path
@@ -34,6 +35,8 @@ _BATCH = 16
 _LOADING_S = 300.0
 #: Seconds that a hung worker has for writing its stack.
 _STACK_S = 2.0
+#: Seconds that a worker whose pipe is closed has for ending by itself.
+_ENDING_S = 2.0
 
 
 class Pool:
@@ -167,6 +170,9 @@ class _Worker:
     def bury(self, tree: Tree) -> Outcome:
         """Return how the worker ended, having made sure that it did."""
         stack = self._stack() if self.hung else ""
+        if not self.hung:
+            # Its pipe is closed and it may still be ending: its own end is told, not the kill.
+            self._process.join(timeout=_ENDING_S)
         self._process.kill()
         self._process.join()
         self.connection.close()
@@ -181,12 +187,12 @@ class _Worker:
         file = self._folder / STACK_FILE
         os.kill(self._process.pid or 0, signal.SIGUSR1)
         until = time.monotonic() + _STACK_S
-        while time.monotonic() < until:
-            text = file.read_text(errors="replace")
-            if "most recent call first" in text and text.endswith("\n"):
-                return text
+        text = ""
+        # It is written thread by thread, innermost frame first: whole once `work` is named.
+        while f"{_OUTERMOST}\n" not in text and time.monotonic() < until:
             time.sleep(0.01)
-        return ""
+            text = file.read_text(errors="replace")
+        return text
 
     def stop(self) -> None:
         """End the worker, asking first."""
@@ -200,11 +206,20 @@ class _Worker:
         self.connection.close()
 
 
+#: What the running fork server has imported; empty before there is one.
+_served: list[str] = []
+
+
 def _fork_server(tree: Tree) -> ForkServerContext:
     context = multiprocessing.get_context("forkserver")
     preload = list(PRELOADED)
     if tree.mode == INSTALLED:
         preload += sorted({seam.module(tree.release) for seam in SEAMS.values()})
+    if _served and _served != preload:
+        # There is one fork server in a process, and what it has imported it keeps. Workers that
+        # it started live on without it.
+        forkserver._forkserver._stop()  # type: ignore[attr-defined]
+    _served[:] = preload
     context.set_forkserver_preload(preload)
     return context
 
@@ -220,13 +235,18 @@ def _empty_main() -> Iterator[None]:
         sys.modules["__main__"] = main
 
 
+#: The frame of the worker's main thread that is not upstream's.
+_OUTERMOST = " in work"
 _FRAME = re.compile(r'File "([^"]+)", line (\d+) in (\S+)')
 
 
 def _frames(stack: str, tree: Tree) -> list[str]:
-    # The worker's main thread is the one that ends in `work`; a server's thread is not upstream.
-    threads = [part for part in re.split(r"\n\s*\n", stack) if " in work" in part]
-    found = _FRAME.findall(threads[0] if threads else stack)
+    # The worker's main thread is the one that ends in `work`, or that got the signal where the
+    # stack was too deep to be written whole; a server's thread is not upstream.
+    parts = re.split(r"\n\s*\n", stack)
+    threads = [part for part in parts if f"{_OUTERMOST}\n" in f"{part}\n"]
+    threads += [part for part in parts if part.startswith("Current thread")]
+    found = _FRAME.findall(threads[0]) if threads else []
     return [f"{_short(file, tree)}:{line} in {name}" for file, line, name in found]
 
 

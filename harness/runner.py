@@ -12,7 +12,8 @@ from harness.case import Case, cases, parse
 from harness.errors import SourceError, unknown
 from harness.pool import Pool
 from harness.result import CaseResult, unjudged
-from harness.seams import SEAMS, Seam
+from harness.seam import Seam
+from harness.seams import SEAMS
 from harness.telling import Progress, Say, unheard
 from harness.upstream.raise_sites import has_symbol
 from harness.upstream.source import Tree, find

@@ -3,98 +3,21 @@
 A new seam is its contract, its consumer and one row here.
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 
 from contracts.releases import Span
-from simulators.faults import Place
+from harness.seam import Dim, Seam, Space, one_of, size, whole_number
 from simulators.payload import REPLY, ROWS
 
 GLM_IMAGE = "sglang.multimodal_gen.runtime.pipelines_core.stages.model_specific_stages.glm_image"
 
 
-@dataclass(frozen=True)
-class Dim:
-    """One dimension of a request, as it stands in a case line: `records=3`."""
-
-    meaning: str
-    accepts: Callable[[str], bool]
-    default: str | None = None
-
-
-def _one_of(*values: str) -> Callable[[str], bool]:
-    return lambda value: value in values
-
-
-def _whole(low: int, high: int) -> Callable[[str], bool]:
-    return lambda value: value.isdecimal() and low <= int(value) <= high
-
-
-def _size(multiple: int) -> Callable[[str], bool]:
-    def accepts(value: str) -> bool:
-        sides = value.split("x")
-        return len(sides) == 2 and all(
-            side.isdecimal() and int(side) > 0 and int(side) % multiple == 0 for side in sides
-        )
-
-    return accepts
-
-
-@dataclass(frozen=True)
-class Space:
-    """A part of a seam's cases: all faults at all places, for each combination of sizes."""
-
-    dims: Mapping[str, tuple[str, ...]]
-    #: Names of the faults; empty means every one that the payload's form allows.
-    faults: tuple[str, ...] = ()
-    #: False: of each fault only the first and the last place.
-    every_place: bool = True
-    #: Faults done one after the other, in one payload.
-    composites: tuple[tuple[tuple[str, Place], ...], ...] = ()
-
-
-def _always_fits(dims: Mapping[str, str]) -> str:
-    return ""
-
-
-@dataclass(frozen=True)
-class Seam:
-    """One row: which contract holds, which consumer drives it, and with what."""
-
-    name: str
-    #: `module:Class` of the consumer, imported only in a worker.
-    consumer: str
-    #: Form of the payload: which faults can change it.
-    form: str
-    #: Upstream's module for each range of releases, and the function that consumes.
-    modules: tuple[tuple[Span, str], ...]
-    symbol: str
-    dims: Mapping[str, Dim]
-    spaces: tuple[Space, ...]
-    #: The platform that the consumer provides; `npu` where only that one enters the code.
-    platform: str = "cpu"
-    #: How long one case may take, in seconds.
-    deadline_s: float = 10.0
-    #: Says why a combination of dimensions makes no sense; empty if it does.
-    misfit: Callable[[Mapping[str, str]], str] = _always_fits
-
-    def module(self, release: str) -> str:
-        """Return the name of upstream's module in a release.
-
-        Raises:
-            KeyError: if the release has no such module.
-        """
-        for span, module in self.modules:
-            if release in span:
-                return module
-        raise KeyError(release)
-
-
-_RECORDS = Dim("a count of records, 1 to 64", _whole(1, 64))
-_SHAPE = Dim("height x width in pixels, multiples of 32, as in 64x96", _size(32))
-_ENTRY = Dim("grouped, batch or forward", _one_of("grouped", "batch", "forward"), "grouped")
-_OUTPUTS = Dim("outputs for each prompt, 1 to 64", _whole(1, 64), "1")
-_SEEDS = Dim("none, int or list", _one_of("none", "int", "list"), "int")
+_RECORDS = Dim("a count of records, 1 to 64", whole_number(1, 64))
+_SHAPE = Dim("height x width in pixels, multiples of 32, as in 64x96", size(32))
+_ENTRY = Dim("grouped, batch or forward", one_of("grouped", "batch", "forward"), "grouped")
+_SINGLE_ENTRY = Dim("prior or forward", one_of("prior", "forward"), "prior")
+_OUTPUTS = Dim("outputs for each prompt, 1 to 64", whole_number(1, 64), "1")
+_SEEDS = Dim("none, int or list", one_of("none", "int", "list"), "int")
 
 
 def _ar_batch_misfit(dims: Mapping[str, str]) -> str:
@@ -121,11 +44,14 @@ _OF_SEVERAL_OUTPUTS = (
     "merge-padded", "substitution", "body-error", "ids-short",
 )  # fmt: skip
 
+#: A batch is about its items; what is inside one is ar-tokens' business.
+_WHOLE_ITEMS = ("records", "items", "body")
+
 _TABLE = (
     Seam(
         name="ar-batch",
         consumer="harness.consumers.ar_batch:ArBatch",
-        form=REPLY,
+        forms=(REPLY,),
         modules=((Span(), GLM_IMAGE),),
         symbol="GlmImageAR.generate_prior_tokens_batch",
         dims={
@@ -136,13 +62,19 @@ _TABLE = (
             "seeds": _SEEDS,
         },
         spaces=(
-            Space({"records": ("2", "3", "4"), "shape": ("64x96",)}, composites=_NULL_AND_SHORT),
+            Space(
+                {"records": ("2", "3", "4"), "shape": ("64x96",)},
+                scopes=_WHOLE_ITEMS,
+                composites=_NULL_AND_SHORT,
+            ),
             Space(
                 {"records": ("1", "3"), "shape": ("32x32", "96x64"), "entry": ("batch",)},
+                scopes=_WHOLE_ITEMS,
                 every_place=False,
             ),
             Space(
                 {"records": ("8", "16"), "shape": ("64x64",)},
+                scopes=_WHOLE_ITEMS,
                 every_place=False,
             ),
             Space(
@@ -170,9 +102,36 @@ _TABLE = (
         misfit=_ar_batch_misfit,
     ),
     Seam(
+        name="ar-single",
+        consumer="harness.consumers.ar_single:ArSingle",
+        forms=(REPLY,),
+        modules=((Span(), GLM_IMAGE),),
+        symbol="GlmImageAR.generate_prior_tokens",
+        dims={"shape": _SHAPE, "entry": _SINGLE_ENTRY, "seeds": _SEEDS},
+        spaces=(
+            Space(
+                {"shape": ("64x96", "32x32"), "entry": ("prior", "forward")},
+                scopes=_WHOLE_ITEMS,
+            ),
+            Space({"shape": ("1024x1024",), "seeds": ("none", "list")}, scopes=("body",)),
+        ),
+    ),
+    Seam(
+        name="ar-tokens",
+        consumer="harness.consumers.ar_single:ArSingle",
+        forms=(REPLY,),
+        modules=((Span(), GLM_IMAGE),),
+        symbol="GlmImageAR.generate_prior_tokens",
+        dims={"shape": _SHAPE, "entry": _SINGLE_ENTRY, "seeds": _SEEDS},
+        spaces=(
+            Space({"shape": ("64x96", "96x32", "256x256")}, scopes=("ids", "items")),
+            Space({"shape": ("64x96",), "entry": ("forward",)}, scopes=("ids",)),
+        ),
+    ),
+    Seam(
         name="ar-split",
         consumer="harness.consumers.ar_split:ArSplit",
-        form=ROWS,
+        forms=(ROWS,),
         modules=((Span(), GLM_IMAGE),),
         symbol="GlmImageAR.iter_sequential_requests",
         dims={"records": _RECORDS, "shape": _SHAPE, "seeds": _SEEDS},

@@ -17,7 +17,8 @@ from typing import Any
 from harness.case import cases
 from harness.errors import SnapshotError
 from harness.result import CaseResult
-from harness.seams import SEAMS, Seam
+from harness.seam import Seam
+from harness.seams import SEAMS
 from harness.verdict import Promise, Verdict
 
 Entry = Mapping[str, Any]

@@ -21,6 +21,8 @@ RECORDS: Final = _Records()
 REPLY = "reply"
 #: Form of a payload: a two-dimensional tensor of token rows.
 ROWS = "rows"
+#: Form of a payload: one HTTP answer as it goes out, and beside it the server's `url`.
+ANSWER = "answer"
 
 
 @dataclass(frozen=True)

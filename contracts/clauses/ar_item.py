@@ -229,21 +229,30 @@ def _name(value: Any) -> str:
     return type(value).__name__
 
 
+def asked_item(request: Mapping[str, Any]) -> AskedItem:
+    """Return what a request for one item asked.
+
+    Args:
+        request: The JSON body of a single `/generate` request as the stage sends it:
+            `input_ids` (a list), `image_data` (`[{"image_grid_thw": grids}]`) and
+            `sampling_params` (an object).
+    """
+    return _asked(0, request["input_ids"], request["image_data"], request["sampling_params"])
+
+
 def asked_items(request: Mapping[str, Any]) -> list[AskedItem]:
     """Return what a batch request asked of each item.
 
     Args:
-        request: The JSON body of a batch `/generate` request as the stage sends it: `input_ids`
-            (list of lists), `image_data` (per prompt `[{"image_grid_thw": grids}]`) and
-            `sampling_params` (list of objects).
+        request: The JSON body of a batch `/generate` request as the stage sends it: lists of
+            what a single request holds.
     """
     rows = zip(request["input_ids"], request["image_data"], request["sampling_params"], strict=True)
-    return [
-        AskedItem(
-            index,
-            len(prompt),
-            params["max_new_tokens"],
-            prior_shape(images[0]["image_grid_thw"]),
-        )
-        for index, (prompt, images, params) in enumerate(rows)
-    ]
+    return [_asked(index, *row) for index, row in enumerate(rows)]
+
+
+def _asked(
+    index: int, prompt: list[int], images: list[Any], params: Mapping[str, Any]
+) -> AskedItem:
+    shape = prior_shape(images[0]["image_grid_thw"])
+    return AskedItem(index, len(prompt), params["max_new_tokens"], shape)

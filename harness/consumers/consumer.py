@@ -89,7 +89,7 @@ def _raised(error: BaseException, upstream: Upstream) -> Raised:
     ours = tuple(
         (str(Path(f.filename).relative_to(root)), f.lineno or 0, f.name)
         for f in frames
-        if f.filename.startswith(root)
+        if f.filename.startswith(f"{root}/sglang/")
     )
     last = frames[-1].filename if frames else ""
     return Raised(type(error).__name__, str(error), _origin(last, root), ours)

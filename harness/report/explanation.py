@@ -110,7 +110,7 @@ def _fault(name: str) -> dict[str, Any]:
         "forms": ", ".join(fault.forms),
         "benign": "yes: it must be tolerated" if fault.benign else "no",
         "places in 3 records": ["; ".join(map(str, fault.places(3))) or "none"],
-        "seams": ", ".join(s.name for s in SEAMS.values() if s.form in fault.forms),
+        "seams": ", ".join(s.name for s in SEAMS.values() if set(s.forms) & set(fault.forms)),
     }
 
 
@@ -119,7 +119,14 @@ def _docstring(consumer: str) -> str:
     spec = importlib.util.find_spec(consumer.partition(":")[0])
     if spec is None or spec.origin is None:
         return ""
-    text = ast.get_docstring(ast.parse(Path(spec.origin).read_text(encoding="utf-8"))) or ""
-    stage = Path(spec.origin).parent / "glm_image_stage.py"
-    shared = ast.get_docstring(ast.parse(stage.read_text(encoding="utf-8"))) or ""
-    return f"{text}\n\n{shared}"
+    tree = ast.parse(Path(spec.origin).read_text(encoding="utf-8"))
+    shared = {
+        node.module.rpartition(".")[2]
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom)
+        and node.module is not None
+        and node.module.startswith("harness.consumers.")
+    } - {"consumer"}
+    files = [Path(spec.origin).with_name(f"{name}.py") for name in sorted(shared)]
+    trees = [tree, *(ast.parse(file.read_text(encoding="utf-8")) for file in files)]
+    return "\n\n".join(filter(None, map(ast.get_docstring, trees)))

@@ -19,7 +19,7 @@ from harness.upstream import blind_spots
 from harness.upstream.loading import Needs
 from harness.upstream.source import Tree
 from harness.upstream.stubs import StubModule
-from harness.upstream.touches import LEDGER
+from harness.upstream.touches import LEDGER, NotProvided
 
 #: Packages that upstream imports, that no seam's path needs, and that take seconds to import.
 _HEAVY = frozenset(
@@ -40,6 +40,7 @@ class Hermetic:
     def load(self, needs: Needs) -> ModuleType:
         """Return upstream's module, imported for real and sealed."""
         LEDGER.sealed = False
+        LEDGER.take()
         try:
             for name in needs.preload:
                 importlib.import_module(name)
@@ -48,7 +49,11 @@ class Hermetic:
                 vars(stub).update(members)
             for name in needs.real:
                 self._load_real(name)
-            return self._load_real(needs.module)
+            module = self._load_real(needs.module)
+            if touched := LEDGER.take():
+                # The module swallowed the raise, and now believes what only a stub told it.
+                raise NotProvided("; ".join(touched))
+            return module
         finally:
             LEDGER.sealed = True
 

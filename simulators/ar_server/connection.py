@@ -12,8 +12,8 @@ from typing import NamedTuple, cast
 
 import httptools
 
-from simulators.ar_server.answer import PLAIN, Answer, text_answer
 from simulators.ar_server.simulator import ArSimulator
+from simulators.http_answer import PLAIN, Answer, text_answer
 
 #: SO_LINGER on, for 0 s: closing discards what is unsent and resets the connection.
 _RESET_ON_CLOSE = struct.pack("ii", 1, 0)

@@ -4,9 +4,9 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
-from simulators.ar_server.answer import CHUNKED, Answer
 from simulators.ar_server.items import known_sequences
 from simulators.ar_server.request import Prompt
+from simulators.http_answer import CHUNKED, Answer
 
 
 @dataclass(frozen=True)

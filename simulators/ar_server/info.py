@@ -6,7 +6,7 @@ Source: sglang 0.5.23, srt/entrypoints/http_server.py, health_generate, model_in
 from typing import Any
 
 from contracts.releases import Span
-from simulators.ar_server.answer import Answer, json_answer
+from simulators.http_answer import Answer, json_answer
 
 MODEL_PATH = "zai-org/GLM-Image"
 

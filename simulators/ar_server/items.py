@@ -11,8 +11,8 @@ from functools import lru_cache, partial
 from typing import NamedTuple
 
 from contracts.clauses.prior_tokens import END_OF_IMAGE
-from simulators.ar_server.answer import encode_json
 from simulators.ar_server.request import Prompt
+from simulators.http_answer import encode_json
 from simulators.payload import JsonItem
 from simulators.stamp import mix, owner_number, stamped_ids
 

@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 from typing import Final
 
-from simulators.ar_server.answer import Wire
 from simulators.ar_server.dose import ALWAYS, Dose
 from simulators.faults import Fault, Place
-from simulators.payload import REPLY, Payload
+from simulators.http_answer import Wire
+from simulators.payload import ANSWER, REPLY, Payload
 from simulators.rng import stream
 
 
@@ -22,7 +22,7 @@ class Injection:
     at: Place = ()
 
     def __post_init__(self) -> None:
-        if REPLY not in self.fault.forms:
+        if not {REPLY, ANSWER} & set(self.fault.forms):
             raise ValueError(
                 f"the fault {self.fault.name} changes {', '.join(self.fault.forms)}, not a reply"
             )
@@ -42,17 +42,18 @@ class Plan:
     wire: Wire | None = None
 
     def changed(self, payload: Payload, index: int) -> Payload | None:
-        """Return the payload after every injection in turn; `None` if none has its place in it.
+        """Return the payload after each injection of its form; `None` if none has its place.
 
         Args:
-            payload: The honest reply.
+            payload: The honest reply, or the answer that carries it.
             index: 0-based index of the request, which the faults' randomness depends on.
         """
         applied = 0
         for step, injection in enumerate(self.injections):
-            if injection.fault.fits(payload, injection.at):
-                rng = stream(self.seed, "fault", injection.fault.name, step, index)
-                payload = injection.fault.change(payload, injection.at, rng)
+            fault = injection.fault
+            if payload.form in fault.forms and fault.fits(payload, injection.at):
+                rng = stream(self.seed, "fault", fault.name, step, index)
+                payload = fault.change(payload, injection.at, rng)
                 applied += 1
         return payload if applied else None
 

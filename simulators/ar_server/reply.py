@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import Any
 
-from simulators.ar_server.answer import Answer, encode_json, json_bytes_answer, stream_answer
 from simulators.ar_server.items import foreign_items, honest_items
 from simulators.ar_server.request import DONE, GenerateRequest
+from simulators.http_answer import Answer, encode_json, json_bytes_answer, stream_answer
 from simulators.payload import RECORDS, REPLY, JsonItem, Payload, plain
 
 #: Into how many events the tokens of a streamed item are spread.

@@ -13,7 +13,9 @@ import json
 from dataclasses import dataclass, replace
 from typing import Any
 
-from simulators.ar_server.answer import (
+from simulators.ar_server.gate import gate_error
+from simulators.ar_server.shape import shape_errors, truth
+from simulators.http_answer import (
     CHUNKED,
     Answer,
     Wire,
@@ -22,8 +24,6 @@ from simulators.ar_server.answer import (
     stream_answer,
     text_answer,
 )
-from simulators.ar_server.gate import gate_error
-from simulators.ar_server.shape import shape_errors, truth
 
 #: Source: sglang 0.5.23, srt/sampling/sampling_params.py, SamplingParams
 DEFAULT_MAX_NEW_TOKENS = 128

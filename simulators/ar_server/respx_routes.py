@@ -10,8 +10,8 @@ respx sees httpx only. The stage under test uses `requests`, which needs the rea
 import httpx
 import respx
 
-from simulators.ar_server.answer import Answer
 from simulators.ar_server.simulator import ArSimulator
+from simulators.http_answer import Answer
 
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 

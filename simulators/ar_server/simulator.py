@@ -10,12 +10,13 @@ from dataclasses import replace
 from threading import Lock
 
 from contracts.releases import NEWEST, ordinal
-from simulators.ar_server.answer import Answer, json_answer
 from simulators.ar_server.exchange import Exchange
 from simulators.ar_server.info import get_routes
 from simulators.ar_server.plan import HONEST, Plan
 from simulators.ar_server.reply import HonestReply
 from simulators.ar_server.request import Refusal, read_request
+from simulators.http_answer import Answer, json_answer
+from simulators.payload import ANSWER, Payload
 
 #: Requests whose honest replies are kept, and so are not made again.
 _KEPT_REPLIES = 128
@@ -110,6 +111,9 @@ class ArSimulator:
             payload = plan.changed(honest.payload, index) if honest and plan.injections else None
             if honest and payload:
                 answer, injected = honest.answer_of(payload), True
+            sent = plan.changed(Payload(ANSWER, (answer,)), index) if plan.injections else None
+            if sent:
+                answer, injected = sent.records[0], True
             if plan.wire:
                 answer, injected = answer.sent(plan.wire), True
         prompts = honest.request.prompts if honest else ()

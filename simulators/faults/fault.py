@@ -32,6 +32,9 @@ class Fault:
     places: Places
     #: Before and after, as in `[a b c] -> [a c]`.
     picture: str
+    #: What is changed: `records` (the list of them), `items` (a record as a whole), `ids` (the
+    #: tokens inside one), `body` (the payload as a whole).
+    scope: str = "records"
     #: True where nothing that a consumer may rely on is changed: it must be tolerated.
     benign: bool = False
 

@@ -11,11 +11,13 @@ def test_hermetic_and_installed_judge_every_case_alike() -> None:
     """Any difference is a fault of the hermetic loader."""
     release = importlib.metadata.version("sglang")
     hermetic, installed = check(release), check("installed")
+    pairs = zip(hermetic.results, installed.results, strict=True)
 
-    assert [_seen(r) for r in hermetic.results] == [_seen(r) for r in installed.results]
+    assert [(h, i) for h, i in pairs if _seen(h) != _seen(i)] == []
     assert hermetic.unreachable == installed.unreachable
+    assert len(hermetic.results) > 100
 
 
 def _seen(result: CaseResult) -> CaseResult:
-    # Time differs by nature, and a frame's line only in the installed file's header.
-    return replace(result, seconds=0.0, frames=(), undecorated=())
+    # Time differs by nature; the hermetic loader says which decorators it left out.
+    return replace(result, seconds=0.0, undecorated=())

@@ -7,7 +7,8 @@ import pytest
 import torch
 
 from simulators.faults import FAULTS, Fault
-from simulators.payload import RECORDS, REPLY, ROWS, JsonItem, Payload, plain
+from simulators.http_answer import json_answer
+from simulators.payload import ANSWER, RECORDS, REPLY, ROWS, JsonItem, Payload, plain
 from simulators.prior_rows import assembled, honest_rows
 from simulators.rng import stream
 
@@ -26,7 +27,12 @@ def reply(count: int) -> Payload:
 
 def payload(form: str, count: int) -> Payload:
     """Return an honest payload of a form."""
-    return reply(count) if form == REPLY else honest_rows(count, 8)
+    if form == ROWS:
+        return honest_rows(count, 8)
+    if form == ANSWER:
+        items = [plain(record) for record in reply(count).records]
+        return Payload(ANSWER, (json_answer(200, items),), beside={"url": "http://server"})
+    return reply(count)
 
 
 def shown(changed: Payload) -> Any:

@@ -1,0 +1,163 @@
+"""One exchange of GLM-Image's AR stage with a simulated AR server, over real HTTP.
+
+The stage is upstream's; the server is `simulators.ar_server`. What came out is read back from
+the stamps in the stage's real output.
+"""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol
+
+import torch
+
+from contracts.clauses.prior_tokens import prior_shape
+from contracts.contract import Origin
+from harness.consumers.consumer import Lie, Output, outcome_of, spans
+from harness.consumers.glm_image_stage import load_stage, size_of
+from harness.outcome import Passed, Run, Span, Whose
+from harness.upstream.loading import Upstream
+from simulators.ar_server import ArServer, ArSimulator, Injection, Plan
+from simulators.prior_grid import prior_grids
+from simulators.stamp import StampReader
+
+
+class Seen(Protocol):
+    """What was asked of a server, what it answered, and with which stamps."""
+
+    @property
+    def request(self) -> Any:
+        """The parsed JSON body of the request."""
+
+    @property
+    def reply(self) -> Any:
+        """The parsed JSON body of the reply as it was sent."""
+
+    @property
+    def sequences(self) -> Mapping[int | str, Sequence[int]]:
+        """The true ids by owner: an item's index, or an outsider's name."""
+
+
+class Produced:
+    """The stage's output: one row of prior tokens and one usage record for each output."""
+
+    def __init__(self, rows: Sequence[Any], usages: Sequence[Any]) -> None:
+        self.rows = list(rows)
+        self.usages = list(usages)
+
+    @classmethod
+    def of_requests(cls, requests: Sequence[Any]) -> "Produced":
+        """Return what stands in requests that went through the stage."""
+        rows = [row for one in requests for row in one.prior_token_id.split(1)]
+        return cls(rows, [usage for one in requests for usage in one.extra["usage_by_output"]])
+
+
+#: Drives the stage against a server's base URL.
+Call = Callable[[str], Produced]
+
+
+class ArExchange:
+    """The stage and the server, ready for one exchange after another."""
+
+    def __init__(self, upstream: Upstream, module: str, device: str) -> None:
+        self.upstream = upstream
+        self.device = torch.device(device)
+        self.module, self.stage = load_stage(upstream, module, self.device)
+        self.simulator = ArSimulator(upstream.tree.release, kept_exchanges=16)
+        self._server = ArServer(self.simulator)
+        self._server.__enter__()
+
+    def close(self) -> None:
+        """Stop the AR server."""
+        self._server.__exit__(None, None, None)
+
+    @property
+    def url(self) -> str:
+        """The server's base URL."""
+        return self._server.url
+
+    def exchange(self) -> Seen | None:
+        """Return the first exchange since the plan was set, or None if nothing was asked."""
+        kept = self.simulator.exchanges
+        return kept[0] if kept else None
+
+    def plan(self, lie: Lie) -> None:
+        """Have the server tell a lie from now on."""
+        self.simulator.plan = Plan(tuple(Injection(fault, at) for fault, at in lie.steps))
+        self.simulator.forget()
+
+    def ask(self, lie: Lie, request: Any) -> Seen | None:
+        """Return the exchange that a request makes under a lie, without the stage."""
+        self.plan(lie)
+        self.simulator.answer("POST", "/generate", json.dumps(request).encode())
+        return self.exchange()
+
+    def drive(self, lie: Lie, dims: Mapping[str, str], call: Call) -> Run:
+        """Return what the stage did with the reply of our server under a lie."""
+        self.plan(lie)
+        return self.drive_against(self.url, dims, call, self.exchange)
+
+    def drive_against(
+        self,
+        url: str,
+        dims: Mapping[str, str],
+        call: Call,
+        exchange: Callable[[], Seen | None],
+    ) -> Run:
+        """Return what the stage did with the reply of any server.
+
+        Args:
+            url: The server's base URL.
+            dims: Size of the request: `shape`, and `records` where there are several.
+            call: Drives the stage.
+            exchange: Returns what was asked and answered, once the call is over.
+        """
+        outcome = outcome_of(self.upstream, lambda: _output(call(url), dims, exchange()))
+        return Run(outcome, passed(exchange()))
+
+
+def passed(seen: Seen | None) -> Passed | None:
+    """Return what passed in an exchange, for the contract."""
+    if seen is None:
+        return None
+    return Passed(seen.reply, seen.request, StampReader(seen.sequences))
+
+
+def _output(produced: Produced, dims: Mapping[str, str], seen: Seen | None) -> Output:
+    count = int(dims.get("records", "1"))
+    reader = StampReader(seen.sequences if seen is not None else {})
+    size = size_of(dims)
+    found = [
+        span
+        for index, row in enumerate(produced.rows[:count])
+        for span in _of_row(index, row, size, reader)
+    ]
+    facts = {"count of outputs": str(len(produced.rows))}
+    for index, row in enumerate(produced.rows):
+        facts[f"shape of output {index}"] = str(tuple(row.shape))
+        facts[f"dtype of output {index}"] = str(row.dtype)
+    for index, usage in enumerate(produced.usages):
+        facts[f"usage of output {index}"] = json.dumps(usage, sort_keys=True)
+    return Output(tuple(found), facts, [produced.rows, produced.usages])
+
+
+def _of_row(
+    index: int, row: torch.Tensor, size: tuple[int, int], reader: StampReader
+) -> tuple[Span, ...]:
+    shape = prior_shape(prior_grids(*size))
+    start = shape.offset
+    wants = [Whose(f"prompt {index}", start + i) for i in range(shape.height * shape.width)]
+    has: list[Whose | None] = []
+    if row.numel() == 4 * len(wants):
+        doubled = row.reshape(2 * shape.height, 2 * shape.width)
+        blocks = doubled[::2, ::2]
+        if torch.equal(blocks.repeat_interleave(2, 0).repeat_interleave(2, 1), doubled):
+            tokens = blocks.flatten().tolist()
+            has = [_whose(origin) for origin in reader.read(tokens, Origin(index, start))]
+    return spans(f"output {index}", wants, has)
+
+
+def _whose(origin: Origin | None) -> Whose | None:
+    if origin is None:
+        return None
+    named = f"prompt {origin.owner}" if isinstance(origin.owner, int) else origin.owner
+    return Whose(named, origin.position)
