@@ -32,4 +32,5 @@ def with_ids(item: Item, ids: list[Any]) -> Item:
 
 def with_meta(item: Item, **fields: Any) -> Item:
     """Return the item with fields of its `meta_info` changed."""
-    return {**item, "meta_info": {**(item.get("meta_info") or {}), **fields}}
+    meta = item.get("meta_info")
+    return {**item, "meta_info": {**(meta if isinstance(meta, dict) else {}), **fields}}

@@ -91,13 +91,17 @@ def gzipped_bomb(honest: bytes) -> bytes:
 
 
 def key_twice(honest: bytes) -> bytes:
-    """Return the body with its `output_ids` given twice, the false ones last."""
-    return _with_last(honest, '"output_ids":[1,2,3]')
+    """Return the body whose last object has `output_ids` twice, the false ones last."""
+    end = honest.rfind(b"}")
+    return honest if end < 0 else honest[:end] + b',"output_ids":[1,2,3]' + honest[end:]
 
 
 def with_nan(honest: bytes) -> bytes:
     """Return the body with `NaN`, which is no JSON, for every id."""
-    value: Any = json.loads(honest)
+    try:
+        value: Any = json.loads(honest)
+    except ValueError:
+        return honest  # An earlier fault has left no JSON to put it into.
     items = value if isinstance(value, list) else [value]
     for item in items:
         if isinstance(item, dict) and isinstance(item.get("output_ids"), list):
@@ -112,10 +116,4 @@ def with_mark(honest: bytes) -> bytes:
 
 def in_utf16(honest: bytes) -> bytes:
     """Return the body in another charset than its header says."""
-    return honest.decode().encode("utf-16")
-
-
-def _with_last(honest: bytes, text: str) -> bytes:
-    value = honest.decode().rstrip()
-    end = value.rfind("}")
-    return f"{value[:end]},{text}{value[end:]}".encode()
+    return honest.decode(errors="replace").encode("utf-16")

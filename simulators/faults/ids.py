@@ -24,8 +24,8 @@ def ids_become(edit: Callable[[list[int]], Any]) -> Change:
 
 
 def each_id(edit: Callable[[int], Any]) -> Change:
-    """Return the fault that replaces every id of an item."""
-    return ids_become(lambda ids: [edit(i) for i in ids])
+    """Return the fault that replaces every id of an item that is still a whole number."""
+    return ids_become(lambda ids: [edit(i) if type(i) is int else i for i in ids])
 
 
 def meta_becomes(**fields: Any) -> Change:
