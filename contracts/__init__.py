@@ -3,7 +3,13 @@
 Standard library only. `CONTRACTS` is the table of all of them; each module is usable alone.
 """
 
-from contracts import ar_batch, ar_single, ar_split, ar_tokens
+from contracts import (
+    ar_batch,
+    ar_single,
+    ar_split,
+    ar_tokens,
+    ar_transport,
+)
 from contracts.contract import (
     Answer,
     Clause,
@@ -18,7 +24,14 @@ from contracts.contract import (
 
 #: Every contract, by the name of its seam.
 CONTRACTS = {
-    module.CONTRACT.seam: module.CONTRACT for module in (ar_batch, ar_single, ar_tokens, ar_split)
+    module.CONTRACT.seam: module.CONTRACT
+    for module in (
+        ar_batch,
+        ar_single,
+        ar_tokens,
+        ar_transport,
+        ar_split,
+    )
 }
 
 __all__ = [

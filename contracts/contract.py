@@ -51,6 +51,8 @@ class Guard:
     platforms: tuple[str, ...] = ()
     #: True where no entry in service reaches the check and cases call its function.
     direct: bool = False
+    #: The error that upstream catches, logs and raises again, where that is the check.
+    caught: str = ""
 
     def holds(self, release: str, platform: str) -> bool:
         """Return whether the check runs in this release on this platform."""

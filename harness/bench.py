@@ -16,7 +16,7 @@ from harness.seams import SEAMS
 from harness.telling import Say, unheard
 from harness.upstream.hermetic import Hermetic
 from harness.upstream.installed import Installed
-from harness.upstream.raise_sites import find_raise
+from harness.upstream.raise_sites import guard_site
 from harness.upstream.source import INSTALLED, Tree
 from harness.upstream.touches import LEDGER
 from harness.verdict import Verdict
@@ -132,8 +132,8 @@ class Bench:
             guard = clause.guard(self._tree.release, SEAMS[case.seam].platform)
             if guard is None or file != f"sglang/{guard.source.path}":
                 continue
-            site = find_raise(Path(self._tree.root, file), guard.error, guard.text)
-            if site is not None and site.first <= line <= site.last:
+            site = guard_site(Path(self._tree.root, file), guard)
+            if site is not None and guard.error == raised.type and site.holds(line):
                 fired.append(clause.name)
         return tuple(fired)
 

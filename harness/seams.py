@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from contracts.releases import Span
 from harness.seam import Dim, Seam, Space, one_of, size, whole_number
-from simulators.payload import REPLY, ROWS
+from simulators.payload import ANSWER, REPLY, ROWS
 
 GLM_IMAGE = "sglang.multimodal_gen.runtime.pipelines_core.stages.model_specific_stages.glm_image"
 
@@ -46,6 +46,13 @@ _OF_SEVERAL_OUTPUTS = (
 
 #: A batch is about its items; what is inside one is ar-tokens' business.
 _WHOLE_ITEMS = ("records", "items", "body")
+
+_REPLIES_ON_A_BAD_WIRE = (
+    (("body-error", ()), ("status-500", ())),
+    (("body-null", ()), ("status-202", ())),
+    (("ids-short", (0,)), ("type-text", ())),
+    (("ids-shifted", (0,)), ("status-201", ())),
+)
 
 _TABLE = (
     Seam(
@@ -127,6 +134,22 @@ _TABLE = (
             Space({"shape": ("64x96", "96x32", "256x256")}, scopes=("ids", "items")),
             Space({"shape": ("64x96",), "entry": ("forward",)}, scopes=("ids",)),
         ),
+    ),
+    Seam(
+        name="ar-transport",
+        consumer="harness.consumers.ar_transport:ArTransport",
+        forms=(ANSWER, REPLY),
+        modules=((Span(), GLM_IMAGE),),
+        symbol="GlmImageAR.generate_prior_tokens",
+        dims={"shape": _SHAPE},
+        spaces=(
+            Space({"shape": ("64x96",)}, composites=_REPLIES_ON_A_BAD_WIRE),
+            Space(
+                {"shape": ("256x256",)},
+                faults=("error-*", "status-*", "body-*", "length-*", "json-*", "reset-*"),
+            ),
+        ),
+        deadline_s=4.0,
     ),
     Seam(
         name="ar-split",

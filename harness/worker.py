@@ -17,7 +17,7 @@ from harness.bench import Bench
 from harness.case import Case
 from harness.confinement import confine
 from harness.outcome import Outcome
-from harness.result import CaseResult
+from harness.result import CaseResult, unjudged
 from harness.upstream.source import Tree
 
 
@@ -82,10 +82,13 @@ def work(connection: Connection, setup: Setup) -> None:
 
 
 def _result(bench: Bench, job: Job, connection: Connection) -> CaseResult:
-    if job.died is None:
-        return bench.run(job.case, lambda phase: connection.send(Begun(job.index, phase)))
-    connection.send(Begun(job.index, "golden"))
-    return bench.autopsy(job.case, job.died)
+    try:
+        if job.died is None:
+            return bench.run(job.case, lambda phase: connection.send(Begun(job.index, phase)))
+        connection.send(Begun(job.index, "golden"))
+        return bench.autopsy(job.case, job.died)
+    except Exception as error:  # noqa: BLE001 - the tool's own failure says nothing of upstream
+        return unjudged(job.case, f"the tool failed: {type(error).__name__}: {error}")
 
 
 def _settle(folder: Path) -> None:

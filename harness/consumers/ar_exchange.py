@@ -14,9 +14,9 @@ from contracts.clauses.prior_tokens import prior_shape
 from contracts.contract import Origin
 from harness.consumers.consumer import Lie, Output, outcome_of, spans
 from harness.consumers.glm_image_stage import load_stage, size_of
-from harness.outcome import Passed, Run, Span, Whose
+from harness.outcome import Outcome, Passed, Run, Span, Whose
 from harness.upstream.loading import Upstream
-from simulators.ar_server import ArServer, ArSimulator, Injection, Plan
+from simulators.ar_server import ArServer, ArSimulator, Exchange, Injection, Plan
 from simulators.prior_grid import prior_grids
 from simulators.stamp import StampReader
 
@@ -75,7 +75,7 @@ class ArExchange:
         """The server's base URL."""
         return self._server.url
 
-    def exchange(self) -> Seen | None:
+    def exchange(self) -> Exchange | None:
         """Return the first exchange since the plan was set, or None if nothing was asked."""
         kept = self.simulator.exchanges
         return kept[0] if kept else None
@@ -85,7 +85,7 @@ class ArExchange:
         self.simulator.plan = Plan(tuple(Injection(fault, at) for fault, at in lie.steps))
         self.simulator.forget()
 
-    def ask(self, lie: Lie, request: Any) -> Seen | None:
+    def ask(self, lie: Lie, request: Any) -> Exchange | None:
         """Return the exchange that a request makes under a lie, without the stage."""
         self.plan(lie)
         self.simulator.answer("POST", "/generate", json.dumps(request).encode())
@@ -111,8 +111,18 @@ class ArExchange:
             call: Drives the stage.
             exchange: Returns what was asked and answered, once the call is over.
         """
-        outcome = outcome_of(self.upstream, lambda: _output(call(url), dims, exchange()))
+        outcome = self.outcome(url, dims, call, exchange)
         return Run(outcome, passed(exchange()))
+
+    def outcome(
+        self,
+        url: str,
+        dims: Mapping[str, str],
+        call: Call,
+        exchange: Callable[[], Seen | None],
+    ) -> Outcome:
+        """Return how the stage ended with a server's reply, and what came out."""
+        return outcome_of(self.upstream, lambda: _output(call(url), dims, exchange()))
 
 
 def passed(seen: Seen | None) -> Passed | None:

@@ -94,13 +94,17 @@ def load_stage(upstream: Upstream, module: str, device: torch.device) -> tuple[M
     return glm, stage
 
 
-def server_args(url: str, sequential: bool = False) -> Provided:
+def server_args(
+    url: str, sequential: bool = False, connect_s: float = 3.05, read_s: float = 5.0
+) -> Provided:
     """Return the server arguments that the stage reads.
 
     Args:
         url: Where the AR server is.
         sequential: What the pipeline answers when asked whether the outputs of one request are
             run one after the other; upstream's own answer is whether the platform is an NPU.
+        connect_s: Seconds to wait for a connection; upstream's default.
+        read_s: Seconds to wait for each part of a reply; upstream's default is 100.
     """
     pipeline = Provided(
         "pipeline_config", supports_sequential_multi_output_inference=lambda: sequential
@@ -108,8 +112,8 @@ def server_args(url: str, sequential: bool = False) -> Provided:
     return Provided(
         "server_args",
         srt_encoder_url=url,
-        srt_encoder_connect_timeout=3.05,
-        srt_encoder_timeout=5.0,
+        srt_encoder_connect_timeout=connect_s,
+        srt_encoder_timeout=read_s,
         pipeline_config=pipeline,
     )
 

@@ -10,7 +10,7 @@ from harness.errors import unknown
 from harness.report.listing import VERDICTS
 from harness.runner import absence
 from harness.seams import SEAMS
-from harness.upstream.raise_sites import find_raise
+from harness.upstream.raise_sites import guard_site
 from harness.upstream.source import Tree, find
 from harness.verdict import Verdict
 from simulators.faults import FAULTS
@@ -95,7 +95,7 @@ def _standing(clause: Clause, tree: Tree, platform: str) -> str:
 
 def _site(guard: Guard, tree: Tree) -> str:
     file = Path(tree.root, "sglang", guard.source.path)
-    site = find_raise(file, guard.error, guard.text) if file.is_file() else None
+    site = guard_site(file, guard) if file.is_file() else None
     if site is None:
         return f"nowhere in {tree.name}"
     return f"sglang/{guard.source.path}:{site.first} in {site.symbol}"

@@ -34,15 +34,20 @@ def release_of(root: Path) -> str | None:
 def _tagged(root: Path) -> str | None:
     if not any((folder / ".git").exists() for folder in (root, *root.parents[:2])):
         return None
-    said = _git(root, "describe", "--tags", "--match", "v[0-9]*", "HEAD")
+    return _described(root, "HEAD")
+
+
+def _described(folder: Path, commit: str) -> str | None:
+    said = _git(folder, "describe", "--tags", "--match", "v[0-9]*", commit)
     match = _TAG.match(said.stdout.decode()) if said.returncode == 0 else None
     return match[1] if match else None
 
 
-def extract(source: str, say: Say) -> Path:
-    """Return a folder with one commit's `sglang`, for a source `git:PATH@REF`.
+def extract(source: str, say: Say) -> tuple[Path, str | None]:
+    """Return a folder with one commit's `sglang`, and the release that the commit's tags say.
 
-    The commit is read from git's store into the user's cache; the work tree is not touched.
+    The source is `git:PATH@REF`. The commit is read from git's store into the user's cache; the
+    work tree is not touched.
 
     Raises:
         SourceError: if the path is no repository, the ref no commit, or the commit no SGLang.
@@ -57,6 +62,8 @@ def extract(source: str, say: Say) -> Path:
     if said.returncode != 0:
         told = said.stderr.decode(errors="replace").strip()
         why = "no git repository" if "not a git" in told else f"no commit {ref!r}"
+        if "dubious ownership" in told:
+            why = f"git reads no other user's repository ({told.splitlines()[0]})"
         raise SourceError(f"source {source!r}: {why} in {path_text!r}")
     commit = said.stdout.decode().strip()
     target = trees() / f"git-{commit}"
@@ -69,7 +76,7 @@ def extract(source: str, say: Say) -> Path:
         with tarfile.open(fileobj=io.BytesIO(archive.stdout)) as tar:
             tar.extractall(folder, filter="data")
 
-    return placed(target, fill)
+    return placed(target, fill), _described(path, commit)
 
 
 def _package(path: Path, commit: str, source: str) -> str:

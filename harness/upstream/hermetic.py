@@ -101,6 +101,8 @@ class _Finder(importlib.abc.MetaPathFinder):
         )
 
     def _is_there(self, top: str) -> bool:
+        if isinstance(sys.modules.get(top), StubModule):
+            return False
         self._looking = True
         try:
             return importlib.util.find_spec(top) is not None

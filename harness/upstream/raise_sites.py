@@ -9,7 +9,12 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import TypeVar
 
+from contracts.contract import Guard
+from harness.errors import SourceError
+
+_Node = TypeVar("_Node", bound=ast.AST)
 _FIELD = re.compile(r"\{[^{}]*\}")
 
 
@@ -22,11 +27,23 @@ class RaiseSite:
     error: str
     #: The function that holds it, with its class.
     symbol: str
+    #: For an error that is caught and raised again: the first line that was tried.
+    tried: int | None = None
+
+    def holds(self, line: int) -> bool:
+        """Return whether a traceback's line says that this statement raised.
+
+        What is raised again keeps the line that was tried.
+        """
+        return (self.tried or self.first) <= line <= self.last
 
 
 @lru_cache(maxsize=64)
 def _parsed(file: Path) -> ast.Module:
-    return ast.parse(file.read_text(encoding="utf-8"))
+    try:
+        return ast.parse(file.read_text(encoding="utf-8"))
+    except (SyntaxError, ValueError) as error:
+        raise SourceError(f"{file} is nothing that Python can read: {error}") from error
 
 
 def has_symbol(file: Path, symbol: str) -> bool:
@@ -41,6 +58,13 @@ def has_symbol(file: Path, symbol: str) -> bool:
 
 
 @lru_cache(maxsize=1024)
+def guard_site(file: Path, guard: Guard) -> RaiseSite | None:
+    """Return where a file raises what a guard documents, or None if nowhere."""
+    if guard.caught:
+        return _find_reraise(file, guard.caught)
+    return find_raise(file, guard.error, guard.text)
+
+
 def find_raise(file: Path, error: str, text: str) -> RaiseSite | None:
     """Return the statement that raises an error with a text, or None if there is none.
 
@@ -50,7 +74,7 @@ def find_raise(file: Path, error: str, text: str) -> RaiseSite | None:
         text: The documented text; its `{fields}` stand for anything that is filled in.
     """
     wanted = _FIELD.sub("{}", text)
-    for symbol, node in _raises(_parsed(file), ""):
+    for symbol, node in _nodes(_parsed(file), "", ast.Raise):
         call = node.exc
         if not isinstance(call, ast.Call) or not call.args:
             continue
@@ -59,14 +83,27 @@ def find_raise(file: Path, error: str, text: str) -> RaiseSite | None:
     return None
 
 
-def _raises(node: ast.AST, symbol: str) -> list[tuple[str, ast.Raise]]:
-    found = []
+def _find_reraise(file: Path, caught: str) -> RaiseSite | None:
+    for symbol, node in _nodes(_parsed(file), "", ast.Try):
+        for handler in node.handlers:
+            if handler.type is None or ast.unparse(handler.type) != caught:
+                continue
+            again = [n for n in handler.body if isinstance(n, ast.Raise) and n.exc is None]
+            if again:
+                line = again[-1].lineno
+                return RaiseSite(line, line, caught, symbol, tried=node.lineno)
+    return None
+
+
+def _nodes(node: ast.AST, symbol: str, kind: type[_Node]) -> list[tuple[str, _Node]]:
+    found: list[tuple[str, _Node]] = []
     for child in ast.iter_child_nodes(node):
-        if isinstance(child, ast.Raise):
+        if isinstance(child, kind):
             found.append((symbol, child))
-        named = isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
-        inner = f"{symbol}.{child.name}".lstrip(".") if named else symbol  # type: ignore[attr-defined]
-        found += _raises(child, inner)
+        inner = symbol
+        if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            inner = f"{symbol}.{child.name}".lstrip(".")
+        found += _nodes(child, inner, kind)
     return found
 
 

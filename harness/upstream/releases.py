@@ -33,7 +33,12 @@ def fetch(release: str, say: Say) -> Path:
             say(f"fetching the wheel of sglang {release}")
             wheel = _download(release, Path(download))
             say(f"unpacking sglang {release}")
-            _unpack(wheel, folder)
+            try:
+                _unpack(wheel, folder)
+            except zipfile.BadZipFile as error:
+                raise SourceError(
+                    f"release {release}: its wheel cannot be read: {error}"
+                ) from error
 
     return placed(trees() / f"sglang-{release}", fill)
 
@@ -55,7 +60,8 @@ def _why(release: str, told: str) -> str:
         return f"release {release}: fetching it needs pip in this environment"
     if "No space left" in told:
         raise OSError(28, "No space left on device")
-    unreachable = ("Failed to establish", "NewConnectionError", "Max retries", "ConnectTimeout")
+    # Without retries pip does not say that nobody answered, but that there are no versions at all.
+    unreachable = ("Failed to establish", "Max retries", "ConnectTimeout", "(from versions: none)")
     if any(sign in told for sign in unreachable) or "Cannot connect" in told:
         return (
             f"release {release} is not in the cache, and no package registry can be reached; "

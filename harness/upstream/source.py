@@ -57,7 +57,7 @@ def find(source: str, say: Say = unheard) -> Tree:
     if source == INSTALLED:
         return _installed()
     if source.startswith("git:"):
-        return _checkout(source, checkout.extract(source, say))
+        return _checkout(source, *checkout.extract(source, say))
     if _RELEASE.fullmatch(source):
         return Tree(source, releases.fetch(source, say), source)
     path = Path(source).expanduser()
@@ -80,7 +80,7 @@ def _installed() -> Tree:
     return Tree(INSTALLED, Path(spec.origin).parent.parent, release, mode=INSTALLED)
 
 
-def _checkout(name: str, path: Path) -> Tree:
+def _checkout(name: str, path: Path, tagged: str | None = None) -> Tree:
     candidates = (path, path / "python", path.parent if path.name == "sglang" else path)
     root = next((c for c in candidates if (c / "sglang" / "__init__.py").is_file()), None)
     if root is None:
@@ -88,7 +88,7 @@ def _checkout(name: str, path: Path) -> Tree:
             f"source {name!r} is no SGLang tree: neither {path.name}/sglang/__init__.py nor "
             f"{path.name}/python/sglang/__init__.py is there"
         )
-    release = checkout.release_of(root)
+    release = checkout.release_of(root) or tagged
     if release is None:
         return Tree(name, root, NEWEST, release_assumed=True)
     return Tree(name, root, release)

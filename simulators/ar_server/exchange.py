@@ -17,7 +17,7 @@ class Exchange:
     index: int
     method: str
     path: str
-    #: The parsed JSON body; `None` where it is no JSON, and on every route but /generate.
+    #: The parsed JSON body; `None` where it is no JSON.
     request: Any = field(repr=False)
     answer: Answer
     #: Whether the plan's dose hit this request and something was there to be changed.

@@ -5,9 +5,11 @@ Routes: POST and PUT /generate; GET /health, /health_generate, /ready (0.5.20 on
 redirects by which FastAPI mends a trailing slash are not spoken.
 """
 
+import json
 from collections import OrderedDict, deque
 from dataclasses import replace
 from threading import Lock
+from typing import Any
 
 from contracts.releases import NEWEST, ordinal
 from simulators.ar_server.exchange import Exchange
@@ -95,7 +97,7 @@ class ArSimulator:
                 exchange = self._generate(method, path, body)
             else:
                 answer = self._elsewhere(method, route)
-                exchange = Exchange(self._count, method, path, None, answer, False)
+                exchange = Exchange(self._count, method, path, _parsed(body), answer, False)
             self._count += 1
             self._exchanges.append(exchange)
         return exchange.answer
@@ -141,3 +143,11 @@ class ArSimulator:
         if len(self._readings) > _KEPT_REPLIES:
             self._readings.popitem(last=False)
         return reading
+
+
+def _parsed(body: bytes) -> Any:
+    # What was asked of a path that is not there still says what the client wanted.
+    try:
+        return json.loads(body) if body else None
+    except ValueError:
+        return None

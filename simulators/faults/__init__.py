@@ -257,7 +257,7 @@ _TABLE = (
           "ids -> NaN NaN NaN", scope="answer"),
     Fault("json-mark", "substitution",
           http.answer_becomes(http.body(http.with_mark)), (ANSWER,), whole,
-          "items -> byte-order mark, items", scope="answer", benign=True),
+          "items -> byte-order mark, items", scope="answer"),
     Fault("charset-utf16", "substitution",
           http.answer_becomes(http.body(http.in_utf16, ("content-type", http.UTF8_JSON))),
           (ANSWER,), whole,

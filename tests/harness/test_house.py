@@ -153,7 +153,7 @@ def test_every_fault_is_used_and_named_like_its_function() -> None:
 
 def test_every_guard_stands_where_the_contract_says(newest: Tree) -> None:
     """The documented text is raised in the file and function that the clause names."""
-    from harness.upstream.raise_sites import find_raise
+    from harness.upstream.raise_sites import guard_site
 
     for contract in CONTRACTS.values():
         for clause in contract.clauses:
@@ -161,7 +161,7 @@ def test_every_guard_stands_where_the_contract_says(newest: Tree) -> None:
                 if NEWEST not in guard.span:
                     continue
                 file = newest.root / "sglang" / guard.source.path
-                site = find_raise(file, guard.error, guard.text)
+                site = guard_site(file, guard)
                 assert site is not None, clause.name
                 assert site.symbol == guard.source.symbol
 
