@@ -1,14 +1,17 @@
 """Runs cases of one tree inside a worker: simulator, fault, contract, upstream, oracle."""
 
 import importlib
+import math
 import time
 from pathlib import Path
 from typing import cast
 
 from contracts import CONTRACTS, Violation, ending
+from contracts.clauses.http_reply import NO_JSON, walk_wire
 from harness.case import Case
 from harness.consumers.consumer import Consumer, Lie
-from harness.oracle import Where, judge
+from harness.given_faults import Reply, fault_named
+from harness.oracle import Judgement, Where, judge, judge_given
 from harness.outcome import Outcome, Passed, Raised, Run
 from harness.result import CaseResult, unjudged
 from harness.seam import Seam
@@ -20,7 +23,6 @@ from harness.upstream.raise_sites import guard_site
 from harness.upstream.source import INSTALLED, Tree
 from harness.upstream.touches import LEDGER
 from harness.verdict import Verdict
-from simulators.faults import FAULTS
 from simulators.rng import stream
 
 
@@ -51,6 +53,11 @@ class Bench:
         consumer = self._consumers[case.seam]
         if isinstance(consumer, str):
             return unjudged(case, consumer)
+        given = Reply.named(case.fault)
+        if given is not None:
+            begin("case")
+            run = consumer.drive(dict(case.dims), _lie(case))
+            return self._tried(case, given, run, time.perf_counter() - started)
         begin("case" if case.is_golden else "golden")
         golden = self._golden(consumer, case)
         if not case.is_golden:
@@ -100,7 +107,24 @@ class Bench:
             never = "upstream never asked for the payload"
             outcome = Outcome(outcome.ending, outcome.raised, unsure=(never,))
         judgement = judge(violations, outcome, None if case.is_golden else golden.outcome, where)
-        raised = run.outcome.raised
+        return self._result(case, outcome, violations, judgement, seconds)
+
+    def _tried(self, case: Case, given: Reply, run: Run, seconds: float) -> CaseResult:
+        where = Where(self._tree.release, SEAMS[case.seam].platform)
+        violations = _violations_of_given(case, given, run.passed)
+        judgement = judge_given(violations, run.outcome, where, given.stamped)
+        return self._result(case, run.outcome, violations, judgement, seconds)
+
+    def _result(
+        self,
+        case: Case,
+        outcome: Outcome,
+        violations: list[Violation],
+        judgement: Judgement,
+        seconds: float,
+    ) -> CaseResult:
+        where = Where(self._tree.release, SEAMS[case.seam].platform)
+        raised = outcome.raised
         stop = ending(violations, where.release, where.platform)
         guard = stop.clause.guard(where.release, where.platform) if stop is not None else None
         refused = judgement.verdict is Verdict.REFUSED and guard is not None
@@ -139,7 +163,7 @@ class Bench:
 
 
 def _lie(case: Case) -> Lie:
-    steps = [(FAULTS[step.fault], step.at) for step in case.steps]
+    steps = [(fault_named(step.fault), step.at) for step in case.steps]
     return Lie(steps, stream(case.seed, case.line))
 
 
@@ -147,6 +171,20 @@ def _violations(case: Case, passed: Passed | None) -> list[Violation]:
     if passed is None:
         return []
     return list(CONTRACTS[case.seam].check(passed.payload, passed.request, passed.owner_of))
+
+
+def _violations_of_given(case: Case, given: Reply, passed: Passed | None) -> list[Violation]:
+    if passed is None:
+        return []
+    wire: list[Violation] = []
+    if passed.heard is not None:
+        walked = walk_wire(passed.heard, timeout_s=math.inf)
+        wire = [found for found in walked if isinstance(found, Violation)]
+    if passed.payload is NO_JSON:
+        return wire
+    owner_of = passed.owner_of if given.stamped else None
+    contract = CONTRACTS[case.seam]
+    return wire + list(contract.check(passed.payload, passed.request, owner_of))
 
 
 def _frames(outcome: Outcome) -> tuple[str, ...]:

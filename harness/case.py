@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import product
 
 from harness.errors import UsageError, unknown
+from harness.given_faults import fault_named
 from harness.seam import Seam, Space
 from harness.seams import SEAMS
 from simulators.faults import FAULTS, Place
@@ -164,9 +165,7 @@ def _parse_steps(line: str, seam: Seam, faults: str, at: str, count: int) -> tup
 
 
 def _parse_step(line: str, seam: Seam, name: str, place: str, count: int) -> Step:
-    if name not in FAULTS:
-        raise unknown("fault", name, FAULTS)
-    fault = FAULTS[name]
+    fault = fault_named(name)
     if not set(seam.forms) & set(fault.forms):
         raise UsageError(f"case {line!r}: {name} has no meaning for {seam.name}'s payload")
     numbers = place.split(",") if place else []

@@ -4,6 +4,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -117,9 +118,12 @@ def check(
         _write(report, format, strict)
         if against is not None:
             _compare(report, against, selection, run, format)
-        verdicts = [result.verdict for result in report.results]
-        promises = [result.promise for result in report.results]
-        raise typer.Exit(exit_code(verdicts, promises, strict, require_all))
+        raise typer.Exit(exit_code(*_ends(report), strict, require_all))
+
+
+def _ends(report: Any) -> tuple[list[Any], list[Any]]:
+    results = report.results
+    return [result.verdict for result in results], [result.promise for result in results]
 
 
 def _write(report: Any, format: Format, strict: bool) -> None:
@@ -158,19 +162,55 @@ def run(
     device: DeviceOption = "cpu",
 ) -> None:
     """Run one case and show everything that was seen."""
+    from harness.case import parse
     from harness.report.one import document, show
     from harness.report.table import console
     from harness.runner import run_one
 
     with _told():
-        tree, result = run_one(_source(None, sglang), case, _device(device), Telling().say)
+        named = parse(case)
+        tree, result = run_one(_source(None, sglang), named, _device(device), Telling().say)
         if format is Plain.JSON:
             from harness.report.machine import text
 
             print(text(document(tree, result)))
         else:
-            show(tree, result, console())
+            show(tree, named, result, console())
         raise typer.Exit(exit_code([result.verdict], [result.promise]))
+
+
+@app.command("try", epilog="Example: seamproof try ar-batch --prompts 3 --reply body.json")
+def try_(
+    seam: Annotated[str, typer.Argument(help="The seam: ar-batch, ar-single, ar-split, ...")],
+    reply: Annotated[Path, typer.Option(help="A file with the body of the reply, or the rows.")],
+    prompts: Annotated[int, typer.Option(min=1, max=64, help="How many were asked for.")] = 1,
+    size: Annotated[str, typer.Option(help="Width x height in pixels.")] = "1024x1024",
+    status: Annotated[int, typer.Option(help="HTTP status of the reply.")] = 200,
+    content_type: Annotated[
+        str, typer.Option(help="Content type of the reply.")
+    ] = "application/json",
+    stamped: Annotated[
+        bool, typer.Option("--stamped", help="The ids are stamped: judge whose they are, too.")
+    ] = False,
+    sglang: SourceOption = None,
+    format: Annotated[Plain, typer.Option(help="How to write it.")] = Plain.TABLE,
+    device: DeviceOption = "cpu",
+) -> None:
+    """Give your own payload to the real consumer, and hold it against the contract."""
+    from harness.given_faults import Reply
+    from harness.report.one import show
+    from harness.report.table import console
+    from harness.trial import trial
+
+    with _told():
+        given = Reply(reply, status, content_type, stamped)
+        source = _source(None, sglang)
+        report, case = trial(source, seam, given, prompts, size, _device(device), Telling().say)
+        if format is Plain.JSON:
+            _write(report, Format.JSON, strict=False)
+        else:
+            show(report.tree, case, report.results[0], console())
+        raise typer.Exit(exit_code(*_ends(report)))
 
 
 @app.command("list", epilog="Example: seamproof list faults")

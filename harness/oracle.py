@@ -5,7 +5,7 @@ reads the violations, the faulty outcome and the golden one.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 
 from contracts.contract import Guard, Violation, ending
@@ -44,6 +44,31 @@ def judge(
     stop = ending(list(violations), where.release, where.platform)
     guard = stop.clause.guard(where.release, where.platform) if stop is not None else None
     verdict, detail = _verdict(violations, run, golden, stop, guard)
+    return Judgement(verdict, _promise(verdict, violations, guard), detail)
+
+
+def judge_given(
+    violations: Sequence[Violation], run: Outcome, where: Where, stamped: bool
+) -> Judgement:
+    """Return the verdict on a payload that is not ours, and that has no golden run.
+
+    Args:
+        violations: What the payload breaks.
+        run: The outcome to judge.
+        where: Release and platform.
+        stamped: Whether the payload is stamped; else identity is not judged, and the words say so.
+    """
+    known = run if stamped else replace(run, spans=())
+    stop = ending(list(violations), where.release, where.platform)
+    guard = stop.clause.guard(where.release, where.platform) if stop is not None else None
+    verdict, detail = _verdict(violations, known, known, stop, guard)
+    if verdict is Verdict.TOLERATED:
+        unjudged = "" if stamped else "identity not judged"
+        if violations:
+            said = f"accepted, though it breaks {violations[0]}"
+            verdict, detail = Verdict.SILENT, said
+        else:
+            verdict, detail = Verdict.UPHELD, unjudged
     return Judgement(verdict, _promise(verdict, violations, guard), detail)
 
 
@@ -131,24 +156,26 @@ def _of_place(place: str, spans: list[Span]) -> str:
     if not wrong:
         return ""
     owners = {span.has.owner if span.has else None for span in wrong}
+    unit = wrong[0].unit
     share = "" if len(wrong) == len(spans) else f", {_tokens(wrong)} of it"
     if owners == {None}:
-        return f"{place} carries tokens of nobody known{share}"
+        return f"{place} carries {unit} of nobody known{share}"
     if owners == {NOTHING.owner}:
         return f"{place} lacks {_tokens(wrong)}" if share else f"{place} is empty"
     if len(owners) == 1:
         owner = owners.pop()
         if owner != wrong[0].wants.owner:
-            return f"{place} carries {owner}'s tokens{share}"
-        return f"{place} carries its own tokens {_shift(wrong)}{share}"
+            return f"{place} carries {owner}'s {unit}{share}"
+        return f"{place} carries its own {unit} {_shift(wrong)}{share}"
     named = sorted(owner for owner in owners if owner is not None)
-    return f"{place} carries tokens of {', '.join(named)}" + (
+    return f"{place} carries {unit} of {', '.join(named)}" + (
         " and of nobody known" if None in owners else ""
     )
 
 
 def _tokens(spans: list[Span]) -> str:
-    return ", ".join(f"tokens {s.first} to {s.first + s.count - 1}" for s in spans[:3]) + (
+    runs = [f"{s.unit} {s.first} to {s.first + s.count - 1}" for s in spans[:3]]
+    return ", ".join(runs) + (
         " and more" if len(spans) > 3 else ""
     )
 

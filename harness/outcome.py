@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from contracts.clauses.http_reply import Heard
 from contracts.contract import OwnerOf
 
 
@@ -54,6 +55,8 @@ class Span:
     count: int
     wants: Whose
     has: Whose | None
+    #: What the tokens are called in words, where they are something else.
+    unit: str = "tokens"
 
     @property
     def right(self) -> bool:
@@ -85,6 +88,8 @@ class Passed:
     payload: Any
     request: Any
     owner_of: OwnerOf | None = None
+    #: What came over the wire, where the payload is a reply.
+    heard: Heard | None = None
 
 
 @dataclass(frozen=True)

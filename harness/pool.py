@@ -96,7 +96,7 @@ class Pool:
         self._started += 1
         folder = Path(self._folder.name, str(self._started))
         folder.mkdir()
-        return _Worker(self._context, Setup(self._tree, self._device, folder))
+        return _Worker(self._context, Setup(self._tree, self._device, Path.cwd(), folder))
 
     def _step(self) -> Iterator[Done]:
         busy = [worker for worker in self._workers if worker.jobs]

@@ -8,8 +8,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from contracts import CONTRACTS
-from harness.case import Case, cases, parse
+from harness.case import Case, cases
 from harness.errors import SourceError, unknown
+from harness.given_faults import fault_named
 from harness.pool import Pool
 from harness.result import CaseResult, unjudged
 from harness.seam import Seam
@@ -25,16 +26,27 @@ from simulators.faults import FAULTS
 class Report:
     """All that a check found."""
 
-    source: str
-    release: str
-    mode: str
+    tree: Tree
     device: str
     results: tuple[CaseResult, ...]
     #: `seam/clause` of guards whose raise line no case executed.
     unreachable: tuple[str, ...] = ()
-    #: True where the tree does not say its release and the newest known one was taken.
-    release_assumed: bool = False
     seconds: float = 0.0
+
+    @property
+    def source(self) -> str:
+        """The source as it was named."""
+        return self.tree.name
+
+    @property
+    def release(self) -> str:
+        """The release that the tree is."""
+        return self.tree.release
+
+    @property
+    def mode(self) -> str:
+        """How its code was loaded: `hermetic` or `installed`."""
+        return self.tree.mode
 
     @property
     def verdicts(self) -> Counter[str]:
@@ -86,6 +98,8 @@ class Selection:
 def _matched(kind: str, patterns: Sequence[str], table: Iterable[str]) -> list[str]:
     names = list(table)
     for pattern in patterns:
+        if kind == "fault" and "::" in pattern:
+            names.append(fault_named(pattern).name)
         if not fnmatch.filter(names, pattern):
             raise unknown(kind, pattern, names)
     return [n for n in names if not patterns or any(fnmatch.fnmatch(n, p) for p in patterns)]
@@ -120,13 +134,10 @@ def check(
     results = run_cases(tree, wanted, device, workers, progress)
     unreachable = _unreachable(tree, selection, results) if selection.is_whole else ()
     return Report(
-        source=source,
-        release=tree.release,
-        mode=tree.mode,
+        tree=tree,
         device=device,
         results=tuple(results),
         unreachable=unreachable,
-        release_assumed=tree.release_assumed,
         seconds=time.perf_counter() - started,
     )
 
@@ -196,17 +207,15 @@ def _fingerprint(tree: Tree) -> dict[str, tuple[int, int]]:
 
 def run_one(
     source: str,
-    line: str,
+    case: Case,
     device: str = "cpu",
     say: Say = unheard,
 ) -> tuple[Tree, CaseResult]:
-    """Run the case that a line names on a source.
+    """Run one case on a source.
 
     Raises:
-        UsageError: if the line names no case.
         SourceError: if there is no such source.
     """
-    case = parse(line)
     tree = find(source, say)
     (result,) = run_cases(tree, [case], device, workers=1)
     return tree, result

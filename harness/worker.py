@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
 
+from harness import given_faults
 from harness.bench import Bench
 from harness.case import Case
 from harness.confinement import confine
@@ -27,6 +28,8 @@ class Setup:
 
     tree: Tree
     device: str
+    #: Where the user stands: a user's own faults are named from there.
+    cwd: Path
     #: The worker's own folder; the stack of a hang is written into it.
     folder: Path
 
@@ -67,6 +70,7 @@ def work(connection: Connection, setup: Setup) -> None:
         connection: Brings lists of `Job`; takes `Begun` and `Done`.
         setup: Tree, device and folder.
     """
+    given_faults.stand_in(setup.cwd)
     _settle(setup.folder)
     with (setup.folder / STACK_FILE).open("w") as stack:
         faulthandler.register(signal.SIGUSR1, file=stack, all_threads=True)

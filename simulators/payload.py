@@ -23,6 +23,12 @@ REPLY = "reply"
 ROWS = "rows"
 #: Form of a payload: one HTTP answer as it goes out, and beside it the server's `url`.
 ANSWER = "answer"
+#: Form of a payload: the rows of `image_grid_thw`, tuples of (frames, rows, columns).
+GRIDS = "grids"
+#: Form of a payload: the seeds of a request, one for each output or one for all of them.
+SEEDS = "seeds"
+#: Form of a payload: a /generate request, one record for each prompt.
+REQUEST = "request"
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 import torch
 
+from contracts.clauses.http_reply import Heard, parsed
 from contracts.clauses.prior_tokens import prior_shape
 from contracts.contract import Origin
 from harness.consumers.consumer import Lie, Output, outcome_of, spans
@@ -112,7 +113,7 @@ class ArExchange:
             exchange: Returns what was asked and answered, once the call is over.
         """
         outcome = self.outcome(url, dims, call, exchange)
-        return Run(outcome, passed(exchange()))
+        return Run(outcome, passed(exchange(), url))
 
     def outcome(
         self,
@@ -122,14 +123,40 @@ class ArExchange:
         exchange: Callable[[], Seen | None],
     ) -> Outcome:
         """Return how the stage ended with a server's reply, and what came out."""
-        return outcome_of(self.upstream, lambda: _output(call(url), dims, exchange()))
+        outcome = outcome_of(self.upstream, lambda: _output(call(url), dims, exchange()))
+        # A fault that fails is the tool's mistake; the stage saw a lost connection.
+        self._server.raise_failure()
+        return outcome
 
 
-def passed(seen: Seen | None) -> Passed | None:
+def passed(seen: Seen | None, url: str = "") -> Passed | None:
     """Return what passed in an exchange, for the contract."""
     if seen is None:
         return None
-    return Passed(seen.reply, seen.request, StampReader(seen.sequences))
+    wire = heard(url, seen) if isinstance(seen, Exchange) else None
+    payload = seen.reply if wire is None else parsed(wire)
+    return Passed(payload, seen.request, StampReader(seen.sequences), wire)
+
+
+def heard(url: str, seen: Exchange) -> Heard:
+    """Return what comes to a client in an exchange with our server."""
+    answer = seen.answer
+    wire, pause_s = answer.wire, answer.wire.trickle.pause_s if answer.wire.trickle else 0.0
+    piece = wire.trickle.piece_bytes if wire.trickle else 0
+    pieces = -(-len(answer.render()) // piece) if piece else 1
+    declared = dict(answer.all_headers).get("content-length")
+    chunked = "transfer-encoding" in dict(answer.all_headers)
+    return Heard(
+        url=url,
+        status=answer.status,
+        headers=dict(answer.all_headers),
+        body=answer.body if chunked else answer.framed_body,
+        declared=int(declared) if declared is not None else None,
+        reset_at=wire.reset_at,
+        wait_s=wire.delay_s,
+        pause_s=pause_s,
+        whole_s=wire.delay_s + pause_s * (pieces - 1),
+    )
 
 
 def _output(produced: Produced, dims: Mapping[str, str], seen: Seen | None) -> Output:

@@ -8,12 +8,11 @@ from collections.abc import Mapping
 
 from contracts.ar_transport import Asked
 from contracts.clauses.http_reply import Heard
-from harness.consumers.ar_exchange import ArExchange, Produced
+from harness.consumers.ar_exchange import ArExchange, Produced, heard
 from harness.consumers.consumer import Lie
 from harness.consumers.glm_image_stage import PROMPTS, server_args, size_of
 from harness.outcome import Passed, Run
 from harness.upstream.loading import Upstream
-from simulators.ar_server import Exchange
 from simulators.faults.disconnect import CLOSED_URL
 from simulators.http_answer import Answer
 from simulators.payload import ANSWER, Payload
@@ -68,24 +67,4 @@ class ArTransport:
         if seen is None:
             return None
         request = asked or Asked(READ_S, seen.request)
-        return Passed(_heard(url, seen), request, StampReader(seen.sequences))
-
-
-def _heard(url: str, seen: Exchange) -> Heard:
-    answer = seen.answer
-    wire, pause_s = answer.wire, answer.wire.trickle.pause_s if answer.wire.trickle else 0.0
-    piece = wire.trickle.piece_bytes if wire.trickle else 0
-    pieces = -(-len(answer.render()) // piece) if piece else 1
-    declared = dict(answer.all_headers).get("content-length")
-    chunked = "transfer-encoding" in dict(answer.all_headers)
-    return Heard(
-        url=url,
-        status=answer.status,
-        headers=dict(answer.all_headers),
-        body=answer.body if chunked else answer.framed_body,
-        declared=int(declared) if declared is not None else None,
-        reset_at=wire.reset_at,
-        wait_s=wire.delay_s,
-        pause_s=pause_s,
-        whole_s=wire.delay_s + pause_s * (pieces - 1),
-    )
+        return Passed(heard(url, seen), request, StampReader(seen.sequences))

@@ -119,22 +119,25 @@ def _stubs_in(value: Any, depth: int = 4) -> list[str]:
     return [said for part in parts for said in _stubs_in(part, depth - 1)]
 
 
-def spans(place: str, wants: Sequence[Whose], has: Sequence[Whose | None]) -> tuple[Span, ...]:
+def spans(
+    place: str, wants: Sequence[Whose], has: Sequence[Whose | None], unit: str = "tokens"
+) -> tuple[Span, ...]:
     """Return the runs of one provenance in one output.
 
     Args:
         place: The output, in words.
         wants: Whose each token should be.
         has: Whose each token is; where it is shorter, there is nothing.
+        unit: What the tokens are called in words.
     """
     found: list[Span] = []
     for index, want in enumerate(wants):
         got = has[index] if index < len(has) else NOTHING
         last = found[-1] if found else None
         if last is not None and _continues(last, want, got):
-            found[-1] = Span(place, last.first, last.count + 1, last.wants, last.has)
+            found[-1] = Span(place, last.first, last.count + 1, last.wants, last.has, unit)
         else:
-            found.append(Span(place, index, 1, want, got))
+            found.append(Span(place, index, 1, want, got, unit))
     return tuple(found)
 
 

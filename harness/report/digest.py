@@ -105,7 +105,7 @@ def not_judged(report: Report) -> dict[tuple[Verdict, str], list[CaseResult]]:
 
 def head(report: Report) -> str:
     """Return the opening line: what was checked, and how."""
-    assumed = " (assumed: the tree does not say)" if report.release_assumed else ""
+    assumed = " (assumed: the tree does not say)" if report.tree.release_assumed else ""
     named = "" if report.source == report.release else f", source {report.source}"
     return f"SGLang {report.release}{assumed}{named}, {report.mode}, device {report.device}"
 

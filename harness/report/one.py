@@ -6,12 +6,12 @@ from rich.console import Console
 from rich.markup import escape
 
 from contracts import CONTRACTS
-from harness.case import parse
+from harness.case import Case
+from harness.given_faults import fault_named
 from harness.report.machine import case_document
 from harness.result import CaseResult
 from harness.seams import SEAMS
 from harness.upstream.source import Tree
-from simulators.faults import FAULTS
 
 
 def document(tree: Tree, result: CaseResult) -> dict[str, Any]:
@@ -27,9 +27,9 @@ def document(tree: Tree, result: CaseResult) -> dict[str, Any]:
     }
 
 
-def show(tree: Tree, result: CaseResult, out: Console) -> None:
+def show(tree: Tree, case: Case, result: CaseResult, out: Console) -> None:
     """Print one case: what was done, what it broke, what upstream did, and the verdict."""
-    case, seam = parse(result.case), SEAMS[result.seam]
+    seam = SEAMS[result.seam]
 
     def line(label: str, text: str) -> None:
         out.print(f"[bold]{label:<10}[/] {escape(text)}", highlight=False)
@@ -38,7 +38,8 @@ def show(tree: Tree, result: CaseResult, out: Console) -> None:
     line("upstream", f"SGLang {tree.release}, {tree.mode}, {seam.symbol}, platform {seam.platform}")
     line("contract", CONTRACTS[seam.name].summary)
     for step in case.steps:
-        line("fault", f"{step.fault} at {step.at or 'the whole'}: {FAULTS[step.fault].picture}")
+        picture = fault_named(step.fault).picture
+        line("fault", f"{step.fault} at {step.at or 'the whole'}: {picture}")
     for violation in result.violations or ("nothing",):
         line("breaks", violation)
     if result.exception:

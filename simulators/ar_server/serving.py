@@ -83,6 +83,16 @@ class ArServer:
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"http://{host}:{self.port}"
 
+    def raise_failure(self) -> None:
+        """Raise what a fault has raised while it served, if one has; say so only once.
+
+        Raises:
+            Exception: what the fault raised.
+        """
+        failures, self._failures = self._failures, []
+        if failures:
+            raise failures[0]
+
     def __enter__(self) -> Self:
         self._listener = listen(self.host, self.port)
         self.port = self._listener.getsockname()[1]
@@ -96,8 +106,8 @@ class ArServer:
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         self._loop.call_soon_threadsafe(self._serving.cancel)
         self._thread.join()
-        if self._failures and kind is None:
-            raise self._failures[0]
+        if kind is None:
+            self.raise_failure()
 
     def _run(self) -> None:
         with suppress(asyncio.CancelledError):

@@ -5,6 +5,7 @@ from simulators.faults import (
     delay,
     disconnect,
     duplication,
+    grids,
     http,
     ids,
     merge,
@@ -29,18 +30,19 @@ from simulators.faults.fault import (
     whole,
 )
 from simulators.faults.noop import noop
-from simulators.payload import ANSWER, REPLY, ROWS
+from simulators.payload import ANSWER, GRIDS, REPLY, REQUEST, ROWS, SEEDS
 
 _BOTH = (REPLY, ROWS)
+_LISTS = (*_BOTH, GRIDS, SEEDS)
 
 # One row a fault: name, kind, change, forms of payload, places, picture.
 # fmt: off
 _TABLE = (
     Fault("noop", "noop", noop, _BOTH, whole, "[a b c] -> [a b c]", benign=True),
-    Fault("omission", "omission", omission.omission, _BOTH, each, "[a b c] -> [a c]"),
+    Fault("omission", "omission", omission.omission, _LISTS, each, "[a b c] -> [a c]"),
     Fault("usage-omission", "omission", omission.usage_omission, (ROWS,), whole,
           "usage [1 2 3] -> usage [1 2]"),
-    Fault("truncation", "truncation", truncation.truncation, _BOTH, cuts, "[a b c d] -> [a b]"),
+    Fault("truncation", "truncation", truncation.truncation, _LISTS, cuts, "[a b c d] -> [a b]"),
     Fault("collapse", "truncation", truncation.collapse, _BOTH, beyond_first, "[a b c] -> [b]"),
     Fault("ids-short", "truncation", truncation.ids_short, (REPLY,), each,
           "a = 1 2 3 4 end -> a = 1 2 3", scope="items"),
@@ -48,16 +50,16 @@ _TABLE = (
           "a = 1 2 3 4 end -> a = 1 2 3 4", scope="items", benign=True),
     Fault("rows-narrow", "truncation", truncation.rows_narrow, (ROWS,), whole,
           "[1 2 3 | 4 5 6] -> [1 2 | 4 5]", scope="body"),
-    Fault("duplication", "duplication", duplication.duplication, _BOTH, ordered_pairs,
+    Fault("duplication", "duplication", duplication.duplication, _LISTS, ordered_pairs,
           "[a b c] -> [a a c]"),
-    Fault("duplication-extra", "duplication", duplication.duplication_extra, _BOTH, each,
+    Fault("duplication-extra", "duplication", duplication.duplication_extra, _LISTS, each,
           "[a b c] -> [a b c a]"),
-    Fault("duplication-all", "duplication", duplication.duplication_all, _BOTH, each_of_three,
+    Fault("duplication-all", "duplication", duplication.duplication_all, _LISTS, each_of_three,
           "[a b c] -> [b b b]"),
-    Fault("reordering", "reordering", reordering.reordering, _BOTH, pairs, "[a b c] -> [c b a]"),
-    Fault("reordering-reverse", "reordering", reordering.reordering_reverse, _BOTH, from_four,
+    Fault("reordering", "reordering", reordering.reordering, _LISTS, pairs, "[a b c] -> [c b a]"),
+    Fault("reordering-reverse", "reordering", reordering.reordering_reverse, _LISTS, from_four,
           "[a b c d] -> [d c b a]"),
-    Fault("reordering-rotate", "reordering", reordering.reordering_rotate, _BOTH, from_three,
+    Fault("reordering-rotate", "reordering", reordering.reordering_rotate, _LISTS, from_three,
           "[a b c d] -> [b c d a]"),
     Fault("merge", "merge", merge.merge, (REPLY,), neighbours, "[a b c] -> [ab c]"),
     Fault("merge-padded", "merge", merge.merge_padded, (REPLY,), neighbours,
@@ -70,9 +72,9 @@ _TABLE = (
           "a = 1 2 end, b = 3 4 end -> a = 1 2 end 3 4, b = end", scope="items"),
     Fault("rows-wide", "skew", skew.rows_wide, (ROWS,), whole,
           "[1 2 | 4 5] -> [1 2 2 | 4 5 5]", scope="body"),
-    Fault("substitution", "substitution", items.substitution, _BOTH, each,
+    Fault("substitution", "substitution", items.substitution, _LISTS, each,
           "[a b c] -> [a x c], x of another request"),
-    Fault("substitution-extra", "substitution", items.substitution_extra, _BOTH, whole,
+    Fault("substitution-extra", "substitution", items.substitution_extra, _LISTS, whole,
           "[a b c] -> [a b c x], x of another request"),
     Fault("item-error", "substitution", items.item_becomes(body.error_object()), (REPLY,), each,
           '[a b] -> [a {"error": ..}]', scope="items"),
@@ -100,7 +102,7 @@ _TABLE = (
           '[a b] -> {"error": ..}, status 200', scope="body"),
     Fault("body-wrapped", "substitution", body.body_wrapped, (REPLY,), whole,
           '[a b] -> {"data": [a b]}', scope="body"),
-    Fault("body-null", "substitution", body.body_becomes(None), _BOTH, whole,
+    Fault("body-null", "substitution", body.body_becomes(None), _LISTS, whole,
           "[a b] -> null", scope="body"),
     Fault("body-string", "substitution", body.body_becomes("ok"), (REPLY,), whole,
           '[a b] -> "ok"', scope="body"),
