@@ -5,6 +5,7 @@ Standard library only. `CONTRACTS` is the table of all of them; each module is u
 
 from contracts import (
     ar_batch,
+    ar_grid,
     ar_single,
     ar_split,
     ar_tokens,
@@ -30,6 +31,7 @@ CONTRACTS = {
         ar_single,
         ar_tokens,
         ar_transport,
+        ar_grid,
         ar_split,
     )
 }

@@ -8,6 +8,8 @@ RELEASES = ("0.5.16", "0.5.17", "0.5.18", "0.5.19", "0.5.20", "0.5.21", "0.5.22"
 OLDEST = RELEASES[0]
 NEWEST = RELEASES[-1]
 
+#: A release as people write it, with what may stand behind the three numbers.
+RELEASE = re.compile(r"\d+\.\d+\.\d+([a-z.]\w*)*")
 _VERSION = re.compile(r"(\d+)\.(\d+)\.(\d+)")
 
 

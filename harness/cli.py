@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from contracts.releases import NEWEST
+from contracts.releases import NEWEST, RELEASE
 from harness.errors import HarnessError, UsageError
 from harness.telling import Telling
 from harness.verdict import ExitCode, exit_code
@@ -211,6 +211,44 @@ def try_(
         else:
             show(report.tree, case, report.results[0], console())
         raise typer.Exit(exit_code(*_ends(report)))
+
+
+serve = typer.Typer(help="Run a simulator as a process.", no_args_is_help=True)
+app.add_typer(serve, name="serve")
+
+
+@serve.command("ar", epilog="Example: seamproof serve ar --fault reordering --dose every:3")
+def serve_ar(
+    port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes a free one.")] = 30000,
+    host: Annotated[str, typer.Option(help="Where to listen.")] = "127.0.0.1",
+    release: Annotated[str, typer.Option(help="The SGLang release to speak like.")] = NEWEST,
+    fault: Annotated[
+        list[str] | None,
+        typer.Option(help="A fault, with its place if not the first: reordering:0,2. Repeatable."),
+    ] = None,
+    dose: Annotated[
+        str,
+        typer.Option(
+            help="always, nth:3, first:2, every:3, match:TEXT, probability:0.25 or until-healed."
+        ),
+    ] = "always",
+    seed: Annotated[int, typer.Option(help="Seed of the dose and the faults.")] = 0,
+    record: Annotated[
+        Path | None, typer.Option(help="Append each exchange to this file, a line of JSON each.")
+    ] = None,
+) -> None:
+    """Serve SGLang's /generate, honest or at fault, for a fault-injection session."""
+    from harness.session import Record, plan_of, run
+
+    with _told():
+        if not RELEASE.fullmatch(release):
+            raise UsageError(f"--release {release}: expected a release, as in {NEWEST}")
+        plan = plan_of(fault or [], dose, seed)
+        kept = Record(record, lambda line: print(line, flush=True))
+        try:
+            run(host, port, release, plan, kept, lambda text: print(text, flush=True))
+        finally:
+            kept.close()
 
 
 @app.command("list", epilog="Example: seamproof list faults")

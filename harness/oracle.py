@@ -175,9 +175,7 @@ def _of_place(place: str, spans: list[Span]) -> str:
 
 def _tokens(spans: list[Span]) -> str:
     runs = [f"{s.unit} {s.first} to {s.first + s.count - 1}" for s in spans[:3]]
-    return ", ".join(runs) + (
-        " and more" if len(spans) > 3 else ""
-    )
+    return ", ".join(runs) + (" and more" if len(spans) > 3 else "")
 
 
 def _shift(spans: list[Span]) -> str:

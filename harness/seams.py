@@ -7,9 +7,10 @@ from collections.abc import Mapping
 
 from contracts.releases import Span
 from harness.seam import Dim, Seam, Space, one_of, size, whole_number
-from simulators.payload import ANSWER, REPLY, ROWS
+from simulators.payload import ANSWER, GRIDS, REPLY, ROWS
 
 GLM_IMAGE = "sglang.multimodal_gen.runtime.pipelines_core.stages.model_specific_stages.glm_image"
+GLM_IMAGE_PROCESSOR = "sglang.srt.multimodal.processors.glm_image"
 
 
 _RECORDS = Dim("a count of records, 1 to 64", whole_number(1, 64))
@@ -53,6 +54,17 @@ _REPLIES_ON_A_BAD_WIRE = (
     (("ids-short", (0,)), ("type-text", ())),
     (("ids-shifted", (0,)), ("status-201", ())),
 )
+
+_GRIDS_TWICE = (
+    (("reordering", (0, 1)), ("size-transposed", (0,))),
+    (("omission", (1,)), ("size-larger", (0,))),
+    (("duplication-extra", (0,)), ("size-zero", (0,))),
+)
+_OF_SQUARE_GRIDS = (
+    "omission", "duplication", "duplication-extra", "reordering", "substitution", "images-*",
+    "size-larger", "size-compensated", "size-fraction", "grids-missing",
+)  # fmt: skip
+_PROMPT = Dim("ids of the prompt, 1 to 4096", whole_number(1, 4096), "7")
 
 _TABLE = (
     Seam(
@@ -150,6 +162,20 @@ _TABLE = (
             ),
         ),
         deadline_s=4.0,
+    ),
+    Seam(
+        name="ar-grid",
+        consumer="harness.consumers.ar_grid:ArGrid",
+        forms=(GRIDS,),
+        modules=((Span(), GLM_IMAGE_PROCESSOR),),
+        symbol="GlmImageProcessor.process_mm_data_async",
+        dims={"shape": _SHAPE, "prompt": _PROMPT},
+        spaces=(
+            Space({"shape": ("64x96",)}, composites=_GRIDS_TWICE),
+            Space({"shape": ("1024x1024",), "prompt": ("1", "300")}, faults=_OF_SQUARE_GRIDS),
+            Space({"shape": ("96x32",), "prompt": ("31",)}, scopes=("records", "items")),
+        ),
+        count=lambda dims: 2,
     ),
     Seam(
         name="ar-split",

@@ -113,9 +113,7 @@ def _spans(placed: Sequence[Placed], prompt: int, grids: Sequence[Sequence[int]]
     return [*found, *_walked("the end of the image", end, _padded(cells[first : first + 1], 1))]
 
 
-def _walked(
-    place: str, wants: Sequence[Whose], has: Sequence[Whose | None]
-) -> tuple[Span, ...]:
+def _walked(place: str, wants: Sequence[Whose], has: Sequence[Whose | None]) -> tuple[Span, ...]:
     return spans(place, wants, has, unit="places")
 
 

@@ -1,12 +1,13 @@
 """GLM-Image's AR stage, loaded from upstream and built for driving.
 
-Provided, by name: the platform, the logger, the processor, the server arguments, the requests
-(`Req`), the pipeline's answer about sequential outputs, and the profiler's stage name. All else
-is upstream's own.
+Provided, by name: the platform, the logger, the profiler, the decoder, the processor, the reader
+of picture files, the server arguments, the requests (`Req`), and the pipeline's answer about
+sequential outputs. All else is upstream's own, the base of the stages too.
 """
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from types import ModuleType
 from typing import Any
 
@@ -17,8 +18,17 @@ from harness.upstream.loading import Needs, Upstream
 from harness.upstream.touches import Provided
 from simulators.prior_grid import prior_grids
 
-_LOGGING = "sglang.multimodal_gen.runtime.utils.logging_utils"
-_SIZES = "sglang.multimodal_gen.configs.sample.glmimage"
+_RUNTIME = "sglang.multimodal_gen.runtime"
+_LOGGING = f"{_RUNTIME}.utils.logging_utils"
+#: What the stage and its base stand on, as far as a release has it.
+_REAL = (
+    "sglang.multimodal_gen.configs.sample.glmimage",
+    f"{_RUNTIME}.disaggregation.roles",
+    f"{_RUNTIME}.utils.precision",
+    f"{_RUNTIME}.pipelines_core.stages.validators",
+    f"{_RUNTIME}.pipelines_core.stages.dedup",
+    f"{_RUNTIME}.pipelines_core.stages.base",
+)
 
 #: Prompts of different lengths, so that usage numbers tell them apart too.
 PROMPTS = tuple(f"{'very ' * index}distinct scene number {index}" for index in range(64))
@@ -66,6 +76,22 @@ def prompt_ids(text: str) -> list[int]:
     return [ord(character) for character in text]
 
 
+class Decoding:
+    """Stands for the decoder's stage: gives what a consumer has put into `decoded`."""
+
+    decoded: Any = None
+
+    def forward(self, batch: Any, server_args: Any) -> Any:
+        """Return the decoded output."""
+        return self.decoded
+
+
+@contextmanager
+def unprofiled(*args: Any, **kwargs: Any) -> Iterator[None]:
+    """Stand for the profiler of stages, which writes down how long one took."""
+    yield
+
+
 def load_stage(upstream: Upstream, module: str, device: torch.device) -> tuple[ModuleType, Any]:
     """Return upstream's module and a stage of it, built without its constructor.
 
@@ -77,9 +103,13 @@ def load_stage(upstream: Upstream, module: str, device: torch.device) -> tuple[M
     glm = upstream.load(
         Needs(
             module,
-            real=(_SIZES,) if upstream.tree.file_of(_SIZES) else (),
+            real=[name for name in _REAL if upstream.tree.file_of(name)],
             preload=("PIL.Image",),
-            provided={_LOGGING: {"init_logger": quiet_logger}},
+            provided={
+                _LOGGING: {"init_logger": quiet_logger},
+                f"{_RUNTIME}.utils.perf_logger": {"StageProfiler": unprofiled},
+                f"{_RUNTIME}.pipelines_core.stages.decoding": {"DecodingStage": Decoding},
+            },
         )
     )
     if "current_platform" in vars(glm):
@@ -90,8 +120,18 @@ def load_stage(upstream: Upstream, module: str, device: torch.device) -> tuple[M
     stage = object.__new__(glm.GlmImageAR)
     stage.processor = Processor()
     stage.vision_language_encoder = None
-    stage._active_profile_stage_name = lambda: "GlmImageAR"
+    in_service(stage)
     return glm, stage
+
+
+def in_service(stage: Any) -> None:
+    """Give a stage that was built without its constructor what its base sets there."""
+    stage.server_args = Provided(
+        "server_args", enable_layerwise_nvtx_marker=False, comfyui_mode=False
+    )
+    stage._component_residency_manager = None
+    stage._registered_stage_name = None
+    stage._profile_stage_name = None
 
 
 def server_args(
@@ -142,6 +182,8 @@ def request(
         condition_inputs={},
         sampling_params=Provided("sampling_params"),
         metrics=None,
+        is_warmup=False,
+        perf_dump_path=None,
     )
 
 

@@ -6,17 +6,15 @@ A source is one of: a release number (`0.5.23`), a path to a checkout or an unpa
 
 import importlib.metadata
 import importlib.util
-import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from contracts.releases import NEWEST, RELEASES
+from contracts.releases import NEWEST, RELEASE, RELEASES
 from harness.errors import SourceError
 from harness.telling import Say, unheard
 from harness.upstream import checkout, releases
 
 INSTALLED = "installed"
-_RELEASE = re.compile(r"\d+\.\d+\.\d+([a-z.]\w*)*")
 
 
 @dataclass(frozen=True)
@@ -58,7 +56,7 @@ def find(source: str, say: Say = unheard) -> Tree:
         return _installed()
     if source.startswith("git:"):
         return _checkout(source, *checkout.extract(source, say))
-    if _RELEASE.fullmatch(source):
+    if RELEASE.fullmatch(source):
         return Tree(source, releases.fetch(source, say), source)
     path = Path(source).expanduser()
     if path.exists():

@@ -12,14 +12,14 @@ from simulators.rng import stream
 
 @dataclass(frozen=True)
 class Injection:
-    """One fault at one place of the reply.
+    """One fault at one place of the reply; without a place, at the first that the reply has.
 
     Raises:
         ValueError: if the fault cannot change a reply.
     """
 
     fault: Fault
-    at: Place = ()
+    at: Place | None = ()
 
     def __post_init__(self) -> None:
         if not {REPLY, ANSWER} & set(self.fault.forms):
@@ -50,10 +50,12 @@ class Plan:
         """
         applied = 0
         for step, injection in enumerate(self.injections):
-            fault = injection.fault
-            if payload.form in fault.forms and fault.fits(payload, injection.at):
+            fault, at = injection.fault, injection.at
+            if at is None:
+                at = next(fault.places(len(payload.records)), ())
+            if payload.form in fault.forms and fault.fits(payload, at):
                 rng = stream(self.seed, "fault", fault.name, step, index)
-                payload = fault.change(payload, injection.at, rng)
+                payload = fault.change(payload, at, rng)
                 applied += 1
         return payload if applied else None
 

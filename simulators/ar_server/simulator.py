@@ -7,6 +7,7 @@ redirects by which FastAPI mends a trailing slash are not spoken.
 
 import json
 from collections import OrderedDict, deque
+from collections.abc import Callable
 from dataclasses import replace
 from threading import Lock
 from typing import Any
@@ -26,6 +27,10 @@ _KEPT_REPLIES = 128
 _NOT_FOUND = json_answer(404, {"detail": "Not Found"})
 
 
+def _unheard(exchange: Exchange) -> None:
+    pass
+
+
 class ArSimulator:
     """An AR server, honest until its plan says otherwise.
 
@@ -35,15 +40,21 @@ class ArSimulator:
         release: The SGLang release that it speaks like.
         plan: What goes wrong and when.
         kept_exchanges: How many exchanges are kept; the oldest are dropped.
+        listener: Told each exchange as it happens.
 
     Raises:
         ValueError: if the release is no version.
     """
 
     def __init__(
-        self, release: str = NEWEST, plan: Plan = HONEST, kept_exchanges: int = 1000
+        self,
+        release: str = NEWEST,
+        plan: Plan = HONEST,
+        kept_exchanges: int = 1000,
+        listener: Callable[[Exchange], None] = _unheard,
     ) -> None:
         ordinal(release)
+        self._listener = listener
         self.release = release
         self._get_routes = get_routes(release)
         self._readings: OrderedDict[bytes, HonestReply | Refusal] = OrderedDict()
@@ -100,6 +111,7 @@ class ArSimulator:
                 exchange = Exchange(self._count, method, path, _parsed(body), answer, False)
             self._count += 1
             self._exchanges.append(exchange)
+            self._listener(exchange)
         return exchange.answer
 
     def _generate(self, method: str, path: str, body: bytes) -> Exchange:

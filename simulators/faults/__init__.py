@@ -38,7 +38,7 @@ _LISTS = (*_BOTH, GRIDS, SEEDS)
 # One row a fault: name, kind, change, forms of payload, places, picture.
 # fmt: off
 _TABLE = (
-    Fault("noop", "noop", noop, _BOTH, whole, "[a b c] -> [a b c]", benign=True),
+    Fault("noop", "noop", noop, (*_LISTS, REQUEST), whole, "[a b c] -> [a b c]", benign=True),
     Fault("omission", "omission", omission.omission, _LISTS, each, "[a b c] -> [a c]"),
     Fault("usage-omission", "omission", omission.usage_omission, (ROWS,), whole,
           "usage [1 2 3] -> usage [1 2]"),
@@ -299,6 +299,7 @@ _TABLE = (
           "the server's URL -> the same with a slash", scope="answer"),
     Fault("body-strided", "substitution", body.body_strided, (ROWS,), whole,
           "contiguous rows -> the same rows, through a stride", scope="body", benign=True),
+    *grids.FAULTS,
 )
 # fmt: on
 
