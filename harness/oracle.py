@@ -43,7 +43,7 @@ def judge(
     """
     stop = ending(list(violations), where.release, where.platform)
     guard = stop.clause.guard(where.release, where.platform) if stop is not None else None
-    verdict, detail = _verdict(violations, run, golden, stop, guard)
+    verdict, detail = _verdict(violations, run, golden, stop, guard, where.release)
     return Judgement(verdict, _promise(verdict, violations, guard), detail)
 
 
@@ -61,7 +61,7 @@ def judge_given(
     known = run if stamped else replace(run, spans=())
     stop = ending(list(violations), where.release, where.platform)
     guard = stop.clause.guard(where.release, where.platform) if stop is not None else None
-    verdict, detail = _verdict(violations, known, known, stop, guard)
+    verdict, detail = _verdict(violations, known, known, stop, guard, where.release)
     if verdict is Verdict.TOLERATED:
         unjudged = "" if stamped else "identity not judged"
         if violations:
@@ -78,6 +78,7 @@ def _verdict(
     golden: Outcome | None,
     stop: Violation | None,
     guard: Guard | None,
+    release: str,
 ) -> tuple[Verdict, str]:
     if run.unsure:
         return Verdict.INCONCLUSIVE, "; ".join(run.unsure)
@@ -88,7 +89,7 @@ def _verdict(
     if run.ending is Ending.HUNG:
         return Verdict.HUNG, run.death
     if run.raised is not None:
-        return _of_error(run.raised, violations, stop, guard)
+        return _of_error(run.raised, violations, stop, guard, release)
     wrong = _wrong(run, golden)
     if wrong:
         return Verdict.SILENT, wrong
@@ -100,14 +101,16 @@ def _of_error(
     violations: Sequence[Violation],
     stop: Violation | None,
     guard: Guard | None,
+    release: str,
 ) -> tuple[Verdict, str]:
     if not violations:
         return Verdict.FALSE_ALARM, "the payload breaks no clause"
     if stop is None:
         return Verdict.MISREPORTED, "no clause that is broken here is known to end in an error"
     if guard is None:
-        expected = " or ".join(stop.accident)
-        known = raised.type in stop.accident
+        accident = stop.accident(release)
+        expected = " or ".join(accident)
+        known = raised.type in accident
         return Verdict.MISREPORTED, (
             f"no guard for {stop.clause.name}; "
             + ("the error is an accident" if known else f"expected {expected}, by accident")

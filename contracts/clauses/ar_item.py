@@ -60,6 +60,7 @@ USAGE_NUMBERS = Clause(
     "usage-numbers",
     "The usage numbers in `meta_info` are numbers.",
     incidental=("ValueError", "TypeError"),
+    accidents=Span("0.5.18"),
 )
 USAGE_COUNTS = Clause(
     "usage-counts", "`meta_info` counts the prompt's tokens and the ids of this item."
@@ -93,17 +94,32 @@ class AskedItem:
 
 
 def walk_item(
-    item: Any, asked: AskedItem, where: str, owner_of: OwnerOf | None
+    item: Any,
+    asked: AskedItem,
+    where: str,
+    owner_of: OwnerOf | None,
+    usage_first: bool = False,
 ) -> Iterator[Violation | Unchecked]:
-    """Yield what one item breaks, in the order in which the stage meets it."""
+    """Yield what one item breaks, in the order in which the stage meets it.
+
+    Args:
+        item: The item.
+        asked: What was asked of it.
+        where: Its place in the payload.
+        owner_of: Reads its stamps.
+        usage_first: Whether the stage reads the usage before the ids: it does for a single item.
+    """
     if not isinstance(item, dict):
         yield Violation(ITEM_OBJECT, where, "an object", _name(item))
         yield from (Unchecked(c, "the item is no object") for c in ITEM_CLAUSES[1:])
         return
-    yield from _walk_ids(item.get("output_ids"), asked, f"{where}.output_ids", owner_of)
-    meta = item.get("meta_info")
+    ids, meta = item.get("output_ids"), item.get("meta_info")
+    of_ids = _walk_ids(ids, asked, f"{where}.output_ids", owner_of)
+    of_usage = _walk_usage(meta, ids, asked, f"{where}.meta_info")
+    first, then = (of_usage, of_ids) if usage_first else (of_ids, of_usage)
+    yield from first
     yield from _walk_finish(meta, where)
-    yield from _walk_usage(meta, item.get("output_ids"), asked, f"{where}.meta_info")
+    yield from then
 
 
 def _walk_ids(
@@ -145,17 +161,31 @@ def _walk_ids(
 
 
 def _walk_values(ids: list[Any], where: str, offset: int) -> Iterator[Violation]:
-    wrong = next((i for i, x in enumerate(ids) if isinstance(x, bool) or type(x) is not int), None)
+    wrong = next((i for i, x in enumerate(ids) if type(x) is not int), None)
     if wrong is not None:
         at = f"{where}[{offset + wrong}]"
-        accidents = {type(None): ("RuntimeError",), str: ("ValueError",), dict: ("RuntimeError",)}
-        accident = next((accidents[type(x)] for x in ids if type(x) in accidents), ())
-        yield Violation(IDS_INTEGERS, at, "an integer", _name(ids[wrong]), incidental=accident)
+        yield Violation(
+            IDS_INTEGERS, at, "an integer", _name(ids[wrong]), incidental=_accident_of_kinds(ids)
+        )
     numbers = ((i, x) for i, x in enumerate(ids) if isinstance(x, int | float))
     outside = next(((i, x) for i, x in numbers if not 0 <= x < CODEBOOK_SIZE), None)
     if outside is not None:
         at = f"{where}[{offset + outside[0]}]"
-        yield Violation(IDS_CODEBOOK, at, f"0 to {CODEBOOK_SIZE - 1}", str(outside[1]))
+        # A tensor holds 64 bits; what its maker raises differs between releases of torch.
+        wide = any(isinstance(x, int) and not -(2**63) <= x < 2**63 for x in ids)
+        accident = ("ValueError", "RuntimeError", "OverflowError") if wide else ()
+        said = str(outside[1])
+        yield Violation(IDS_CODEBOOK, at, f"0 to {CODEBOOK_SIZE - 1}", said, incidental=accident)
+
+
+def _accident_of_kinds(ids: list[Any]) -> tuple[str, ...]:
+    # Numbers of any kind make a tensor, and so do numbers each in a list of its own.
+    if all(isinstance(x, int | float) for x in ids):
+        return ()
+    lists = [x for x in ids if isinstance(x, list) and len(x) == 1]
+    if len(lists) == len(ids) and all(isinstance(x[0], int | float) for x in lists):
+        return ()
+    return ("ValueError", "RuntimeError", "TypeError")
 
 
 def walk_origins(
