@@ -19,8 +19,9 @@ from pathlib import Path
 from harness.case import Case, Step, parse
 from harness.pool import Pool
 from harness.result import CaseResult
+from harness.runner import absence
 from harness.seams import SEAMS
-from harness.upstream.source import find
+from harness.upstream.source import Tree, find
 from harness.verdict import Promise, Verdict
 from simulators.faults import FAULTS
 from simulators.payload import ANSWER, REPLY
@@ -28,9 +29,10 @@ from simulators.payload import ANSWER, REPLY
 _CHUNK = 2000
 
 
-def drawn(rng: random.Random, honest: bool) -> Iterator[Case]:
-    """Yield random cases of the seams whose payload is a reply."""
-    seams = [s for s in SEAMS.values() if set(s.forms) & {REPLY, ANSWER}]
+def drawn(tree: Tree, rng: random.Random, honest: bool) -> Iterator[Case]:
+    """Yield random cases of the seams that a tree has and whose payload is a reply."""
+    replies = {REPLY, ANSWER}
+    seams = [s for s in SEAMS.values() if set(s.forms) & replies and not absence(tree, s)]
     sizes = {
         seam.name: [
             dims
@@ -93,9 +95,10 @@ def main() -> None:
     options = parser.parse_args()
     rng = random.Random(options.seed)
     started = time.perf_counter()
-    with Pool(find(options.release)) as pool:
-        fuzzed, memory = run(pool, drawn(rng, honest=False), options.replies)
-        honest, _ = run(pool, drawn(rng, honest=True), options.honest)
+    tree = find(options.release)
+    with Pool(tree) as pool:
+        fuzzed, memory = run(pool, drawn(tree, rng, honest=False), options.replies)
+        honest, _ = run(pool, drawn(tree, rng, honest=True), options.honest)
         sample = rng.sample(fuzzed, min(options.sample, len(fuzzed)))
         again = pool.run([parse(result.case) for result in sample])
     unlike = [a.case for a, b in zip(sample, again, strict=True) if _told(a) != _told(b)]

@@ -5,11 +5,20 @@ Standard library only. `CONTRACTS` is the table of all of them; each module is u
 
 from contracts import (
     ar_batch,
+    ar_distributed_output,
+    ar_distributed_split,
     ar_grid,
+    ar_grouped,
+    ar_grouped_shapes,
+    ar_request,
+    ar_row_broadcast,
+    ar_seed,
     ar_single,
     ar_split,
     ar_tokens,
     ar_transport,
+    image_crop,
+    image_resolution,
 )
 from contracts.contract import (
     Answer,
@@ -32,7 +41,16 @@ CONTRACTS = {
         ar_tokens,
         ar_transport,
         ar_grid,
+        ar_seed,
+        ar_request,
         ar_split,
+        ar_row_broadcast,
+        ar_distributed_split,
+        ar_distributed_output,
+        image_crop,
+        ar_grouped,
+        ar_grouped_shapes,
+        image_resolution,
     )
 }
 

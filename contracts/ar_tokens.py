@@ -16,7 +16,7 @@ from contracts.contract import Contract, OwnerOf, Unchecked, Violation
 def _walk(
     reply: Any, request: Mapping[str, Any], owner_of: OwnerOf | None
 ) -> Iterator[Violation | Unchecked]:
-    yield from walk_item(reply, asked_item(request), "$", owner_of)
+    yield from walk_item(reply, asked_item(request), "$", owner_of, usage_first=True)
 
 
 CONTRACT = Contract(

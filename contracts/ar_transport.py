@@ -30,7 +30,7 @@ def _walk(heard: Heard, asked: Asked, owner_of: OwnerOf | None) -> Iterator[Viol
     if item is NO_JSON:
         yield from (Unchecked(clause, "the body is no JSON") for clause in ITEM_CLAUSES)
     else:
-        yield from walk_item(item, asked_item(asked.body), "$", owner_of)
+        yield from walk_item(item, asked_item(asked.body), "$", owner_of, usage_first=True)
 
 
 CONTRACT = Contract(

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, NamedTuple
 
-from contracts.releases import Span
+from contracts.releases import EVER, Span
 from contracts.source import Source
 
 
@@ -35,6 +35,10 @@ class Answer(StrEnum):
     UNCHECKED = "unchecked"
 
 
+#: `Guard.error` of a refusal that is returned and not raised: an answer's field says it.
+RETURNED = "error field"
+
+
 @dataclass(frozen=True)
 class Guard:
     """Upstream's own check of a clause, with the error that it documents.
@@ -53,6 +57,8 @@ class Guard:
     direct: bool = False
     #: The error that upstream catches, logs and raises again, where that is the check.
     caught: str = ""
+    #: The function that words the error, where it is not worded where it is raised.
+    maker: str = ""
 
     def holds(self, release: str, platform: str) -> bool:
         """Return whether the check runs in this release on this platform."""
@@ -72,6 +78,8 @@ class Clause:
     #: Types of the errors that upstream meets by accident when the clause is broken.
     #: Empty: the broken payload is accepted.
     incidental: tuple[str, ...] = ()
+    #: The releases in which the accident happens; before them nothing looks at it.
+    accidents: Span = EVER
     #: True for a clause about whose record it is: it needs a stamp reader.
     identity: bool = False
 
@@ -94,9 +102,10 @@ class Violation:
     #: Overrides the clause's incidental errors where they depend on the value.
     incidental: tuple[str, ...] | None = None
 
-    @property
-    def accident(self) -> tuple[str, ...]:
-        """Types of the errors that this violation causes where its clause is assumed."""
+    def accident(self, release: str) -> tuple[str, ...]:
+        """Return the types of the errors that this causes where its clause is assumed."""
+        if release not in self.clause.accidents:
+            return ()
         return self.clause.incidental if self.incidental is None else self.incidental
 
     def refusal(self, guard: Guard) -> str:
@@ -105,7 +114,8 @@ class Violation:
 
     def ends_call(self, release: str, platform: str = "cpu") -> bool:
         """Return whether upstream stops at this violation, by a guard or by accident."""
-        return self.clause.guard(release, platform) is not None or bool(self.accident)
+        guarded = self.clause.guard(release, platform) is not None
+        return guarded or bool(self.accident(release))
 
     def __str__(self) -> str:
         return f"{self.clause.name} at {self.where}: expected {self.expected}, got {self.actual}"

@@ -44,3 +44,7 @@ class Span:
 
     def __str__(self) -> str:
         return f"{self.since} on" if self.until is None else f"{self.since} until {self.until}"
+
+
+#: Every release.
+EVER = Span()

@@ -1,13 +1,16 @@
 """Runs cases of one tree inside a worker: simulator, fault, contract, upstream, oracle."""
 
 import importlib
+import json
 import math
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
 from contracts import CONTRACTS, Violation, ending
 from contracts.clauses.http_reply import NO_JSON, walk_wire
+from contracts.contract import RETURNED
 from harness.case import Case
 from harness.consumers.consumer import Consumer, Lie
 from harness.given_faults import Reply, fault_named
@@ -41,12 +44,13 @@ class Bench:
         if case.seam not in self._consumers:
             self._consumers[case.seam] = self._built(SEAMS[case.seam])
 
-    def run(self, case: Case, begin: Say = unheard) -> CaseResult:
+    def run(self, case: Case, begin: Say = unheard, whole: bool = False) -> CaseResult:
         """Return the judged result of one case.
 
         Args:
             case: What to run.
             begin: Told `golden` or `case` before each drive, so that a death can be placed.
+            whole: Whether the result shall hold the request and the payload too.
         """
         started = time.perf_counter()
         self.prepare(case)
@@ -57,13 +61,15 @@ class Bench:
         if given is not None:
             begin("case")
             run = consumer.drive(dict(case.dims), _lie(case))
-            return self._tried(case, given, run, time.perf_counter() - started)
+            result = self._tried(case, given, run, time.perf_counter() - started)
+            return _whole(result, run.passed) if whole else result
         begin("case" if case.is_golden else "golden")
         golden = self._golden(consumer, case)
         if not case.is_golden:
             begin("case")
         run = golden if case.is_golden else consumer.drive(dict(case.dims), _lie(case))
-        return self._judged(case, run, golden, time.perf_counter() - started)
+        result = self._judged(case, run, golden, time.perf_counter() - started)
+        return _whole(result, run.passed) if whole else result
 
     def autopsy(self, case: Case, outcome: Outcome) -> CaseResult:
         """Return the judged result of a case whose drive took its process with it."""
@@ -141,7 +147,7 @@ class Bench:
             clauses=tuple(dict.fromkeys(v.clause.name for v in violations)),
             detail=judgement.detail,
             seconds=seconds,
-            fired=self._fired(case, raised),
+            fired=self._fired(case, raised) or _came_out(violations, raised, where),
             violations=tuple(map(str, violations)),
             frames=_frames(outcome),
             undecorated=tuple(self._upstream.decorated()),
@@ -160,6 +166,20 @@ class Bench:
             if site is not None and guard.error == raised.type and site.holds(line):
                 fired.append(clause.name)
         return tuple(fired)
+
+
+def _came_out(violations: list[Violation], raised: Raised | None, where: Where) -> tuple[str, ...]:
+    # A returned refusal leaves no line behind: its own text says that its statement ran.
+    if raised is None or raised.type != RETURNED:
+        return ()
+    guards = ((v, v.clause.guard(where.release, where.platform)) for v in violations)
+    return tuple(
+        dict.fromkeys(
+            v.clause.name
+            for v, guard in guards
+            if guard is not None and guard.error == RETURNED and v.refusal(guard) in raised.message
+        )
+    )
 
 
 def _lie(case: Case) -> Lie:
@@ -185,6 +205,19 @@ def _violations_of_given(case: Case, given: Reply, passed: Passed | None) -> lis
     owner_of = passed.owner_of if given.stamped else None
     contract = CONTRACTS[case.seam]
     return wire + list(contract.check(passed.payload, passed.request, owner_of))
+
+
+def _whole(result: CaseResult, passed: Passed | None) -> CaseResult:
+    if passed is None:
+        return result
+    return replace(result, request=_text(passed.request), payload=_text(passed.payload))
+
+
+def _text(value: object) -> str:
+    try:
+        return json.dumps(value)
+    except (TypeError, ValueError):
+        return repr(value)
 
 
 def _frames(outcome: Outcome) -> tuple[str, ...]:

@@ -156,19 +156,21 @@ def _compare(
 
 @app.command(epilog="Example: seamproof run 'ar-batch reordering records=3 shape=64x96 at=0,2'")
 def run(
-    case: Annotated[str, typer.Argument(help="The case's line, as every report prints it.")],
+    case: Annotated[
+        str, typer.Argument(help="The case's line, as every report prints it, or its name.")
+    ],
     sglang: SourceOption = None,
     format: Annotated[Plain, typer.Option(help="How to write it.")] = Plain.TABLE,
     device: DeviceOption = "cpu",
 ) -> None:
     """Run one case and show everything that was seen."""
-    from harness.case import parse
+    from harness.named_cases import case_of
     from harness.report.one import document, show
     from harness.report.table import console
     from harness.runner import run_one
 
     with _told():
-        named = parse(case)
+        named = case_of(case)
         tree, result = run_one(_source(None, sglang), named, _device(device), Telling().say)
         if format is Plain.JSON:
             from harness.report.machine import text
@@ -213,6 +215,41 @@ def try_(
         raise typer.Exit(exit_code(*_ends(report)))
 
 
+@app.command(epilog="Example: seamproof fuzz ar-batch --find silent --examples 2000")
+def fuzz(
+    seam: Annotated[str, typer.Argument(help="The seam whose payloads are fuzzed.")],
+    examples: Annotated[int, typer.Option(min=1, help="Cases to try.")] = 1000,
+    looked_for: Annotated[
+        list[str] | None,
+        typer.Option("--find", help="A verdict to look for; without it, what is broken."),
+    ] = None,
+    keep: Annotated[
+        str | None, typer.Option(help="Keep the case that is found under this name.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Equal seeds try equal cases.")] = 0,
+    sglang: SourceOption = None,
+    format: Annotated[Plain, typer.Option(help="How to write it.")] = Plain.TABLE,
+    device: DeviceOption = "cpu",
+) -> None:
+    """Look for the smallest case with a verdict, over requests, payloads and faults."""
+    from harness.fuzzing import fuzz_seam, show
+    from harness.report.machine import text
+    from harness.report.table import console
+
+    with _told():
+        telling, source = Telling(), _source(None, sglang)
+        asked = (tuple(looked_for or ()), examples, seed, keep)
+        try:
+            found = fuzz_seam(source, seam, *asked, _device(device), telling)
+        finally:
+            telling.close()
+        if format is Plain.JSON:
+            print(text(found.document()))
+        else:
+            show(found, console())
+        raise typer.Exit(ExitCode.BROKEN if found.is_unfit else ExitCode.OK)
+
+
 serve = typer.Typer(help="Run a simulator as a process.", no_args_is_help=True)
 app.add_typer(serve, name="serve")
 
@@ -254,7 +291,7 @@ def serve_ar(
 @app.command("list", epilog="Example: seamproof list faults")
 def list_(
     what: Annotated[
-        str, typer.Argument(help="seams, clauses, faults, verdicts or releases.")
+        str, typer.Argument(help="seams, clauses, faults, verdicts, releases or cases.")
     ] = "seams",
     format: Annotated[Plain, typer.Option(help="How to write it.")] = Plain.TABLE,
 ) -> None:

@@ -7,6 +7,7 @@ case that has the verdict that is looked for.
 from collections import Counter
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
+from functools import lru_cache
 from random import Random
 
 from hypothesis import HealthCheck, Phase, assume, find, settings
@@ -19,7 +20,7 @@ from harness.result import CaseResult
 from harness.seam import Seam
 from harness.telling import Progress, unheard
 from harness.verdict import Promise, Verdict
-from simulators.faults import FAULTS
+from simulators.faults import FAULTS, Place
 
 #: Faults in one payload, at most.
 _STEPS = 3
@@ -37,6 +38,14 @@ class Search:
     found: CaseResult | None = None
 
 
+@lru_cache(maxsize=256)
+def _fitting(forms: tuple[str, ...], count: int) -> tuple[tuple[str, tuple[Place, ...]], ...]:
+    rows = ((name, fault, tuple(fault.places(count))) for name, fault in FAULTS.items())
+    return tuple(
+        (name, places) for name, fault, places in rows if places and set(fault.forms) & set(forms)
+    )
+
+
 @st.composite
 def fuzzed_cases(draw: st.DrawFn, seam: Seam) -> Case:
     """Draw a case of a seam: any size that its spaces have, one to three faults, any seed."""
@@ -50,11 +59,7 @@ def fuzzed_cases(draw: st.DrawFn, seam: Seam) -> Case:
     dims = tuple((name, draw(st.sampled_from(values[name]))) for name in seam.dims)
     assume(not seam.misfit(dict(dims)))
     count = seam.count(dict(dims))
-    fitting = [
-        (name, places)
-        for name, fault in FAULTS.items()
-        if set(fault.forms) & set(seam.forms) and (places := list(fault.places(count)))
-    ]
+    fitting = _fitting(seam.forms, count)
     steps = draw(
         st.lists(
             st.sampled_from(fitting).flatmap(
@@ -128,7 +133,7 @@ def with_verdict(verdicts: Collection[Verdict]) -> Wanted:
     return lambda result: result.verdict in verdicts
 
 
-def test_to_paste(result: CaseResult) -> str:
+def pasteable_test(result: CaseResult) -> str:
     """Return a pytest test that holds a case to its verdict, to paste."""
     name = f"test_{result.seam}_{result.fault}".replace("-", "_").replace("+", "_then_")
     return (

@@ -8,7 +8,7 @@ from rich.markup import escape
 
 from harness.case import Case, parse, seam_named
 from harness.errors import unknown
-from harness.fuzz import Search, Wanted, search, test_to_paste, unfit, with_verdict
+from harness.fuzz import Search, Wanted, search, pasteable_test, unfit, with_verdict
 from harness.named_cases import keep
 from harness.pool import Pool
 from harness.report.digest import SEVERITY, counted
@@ -51,7 +51,7 @@ class Found:
             "verdicts": {str(v): n for v, n in self.search.verdicts.items()},
             "found": case_document(found) if found else None,
             "payload": found.payload if found else None,
-            "test": test_to_paste(found) if found else None,
+            "test": pasteable_test(found) if found else None,
         }
 
 
@@ -103,4 +103,4 @@ def show(found: Found, out: Console) -> None:
         return
     show_one(found.tree, found.case, done.found, out)
     out.print("\nTo paste into a test:\n", highlight=False)
-    out.print(escape(test_to_paste(done.found)), highlight=False)
+    out.print(escape(pasteable_test(done.found)), highlight=False)

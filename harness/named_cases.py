@@ -10,6 +10,7 @@ from pathlib import Path
 
 from harness.case import Case, parse
 from harness.errors import UsageError, unknown
+from harness.verdict import Verdict
 
 KEPT = Path("seamproof-cases.json")
 
@@ -19,11 +20,94 @@ class Named:
     """One case with a name, and what it retells."""
 
     line: str
+    #: What the newest release does with it.
+    verdict: Verdict
     story: str
 
 
-#: By the number of the report, retold as small inputs; `docs/wild.md` says which are not here.
-REPORTED: dict[str, Named] = {}
+#: Public reports, retold as small inputs; `docs/wild.md` says which are not here, and why.
+REPORTED = {
+    "B03a": Named(
+        "ar-batch duplication-extra records=2 shape=64x96 at=1",
+        Verdict.REFUSED,
+        "an over-long prompt of a batch is answered twice: three outputs for two prompts",
+    ),
+    "B03b": Named(
+        "ar-batch omission records=3 shape=64x96 at=1",
+        Verdict.REFUSED,
+        "an over-long prompt of a batch is dropped: two outputs for three prompts",
+    ),
+    "B03c": Named(
+        "ar-batch duplication records=3 shape=64x96 at=1,2",
+        Verdict.SILENT,
+        "one output doubled and one dropped: the count is right, and a prompt gets another's",
+    ),
+    "B05": Named(
+        "ar-batch truncation records=4 shape=64x96 entry=forward outputs=4 at=1",
+        Verdict.REFUSED,
+        "n=4 is accepted and ignored: one output for four",
+    ),
+    "B06": Named(
+        "ar-tokens ids-prompt-front shape=1024x1024",
+        Verdict.SILENT,
+        "output_ids begin with the prompt's last five: every token stands five places off",
+    ),
+    "B09": Named(
+        "ar-tokens finish-error+ids-empty shape=64x96 at=0;0",
+        Verdict.REFUSED,
+        "status 200, no ids, and a finish reason that says error",
+    ),
+    "B10": Named(
+        "ar-tokens item-aborted+ids-half shape=1024x1024 at=0;0",
+        Verdict.REFUSED,
+        "an aborted request is answered with status 200 and half of the ids",
+    ),
+    "B10full": Named(
+        "ar-single item-aborted shape=64x96",
+        Verdict.TOLERATED,
+        "an aborted request is answered with all of the ids: the finish reason is not read",
+    ),
+    "B11": Named(
+        "ar-batch body-error records=8 shape=64x64",
+        Verdict.REFUSED,
+        "a proxy wraps an error into status 200",
+    ),
+    "B12": Named(
+        "ar-transport html-504 shape=64x96",
+        Verdict.REFUSED,
+        "a gateway answers with its time-out page and status 504",
+    ),
+    "B12ok": Named(
+        "ar-transport html-200 shape=64x96",
+        Verdict.MISREPORTED,
+        "a gateway answers with its time-out page and status 200",
+    ),
+    "B14": Named(
+        "ar-transport error-404 shape=64x96",
+        Verdict.REFUSED,
+        "another process on the port is healthy, and has no such path",
+    ),
+    "B14old": Named(
+        "ar-batch substitution records=2 shape=64x96 at=1",
+        Verdict.SILENT,
+        "another process on the port answers, with other weights",
+    ),
+    "B51": Named(
+        "ar-batch item-extra-field records=2 shape=64x96 at=0",
+        Verdict.TOLERATED,
+        "one release adds a field that is always null",
+    ),
+    "B55": Named(
+        "ar-batch duplication-all records=3 shape=64x96 at=0",
+        Verdict.SILENT,
+        "a later stage reads only the first entry of a batch",
+    ),
+    "collapse": Named(
+        "ar-tokens ids-few-distinct shape=256x256",
+        Verdict.SILENT,
+        "a collapsed sampler: fifteen distinct ids in all of a picture",
+    ),
+}
 
 
 def kept() -> dict[str, str]:

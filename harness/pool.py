@@ -62,20 +62,28 @@ class Pool:
             worker.stop()
         self._folder.cleanup()
 
+    @property
+    def pids(self) -> list[int]:
+        """The process ids of the workers that live now."""
+        return [worker.pid for worker in self._workers]
+
     def warm(self) -> None:
         """Start the workers now, so that their imports run while the caller does other things."""
         while len(self._workers) < self._count:
             self._workers.append(self._worker())
 
-    def run(self, cases: Sequence[Case], progress: Progress = unheard) -> list[CaseResult]:
+    def run(
+        self, cases: Sequence[Case], progress: Progress = unheard, whole: bool = False
+    ) -> list[CaseResult]:
         """Return one result for each case, in order.
 
         Args:
             cases: What to run.
             progress: Told how many cases of how many are done.
+            whole: Whether the results shall hold requests and payloads too.
         """
         self.warm()
-        waiting = [Job(index, case) for index, case in enumerate(cases)]
+        waiting = [Job(index, case, whole=whole) for index, case in enumerate(cases)]
         waiting.reverse()
         results: dict[int, CaseResult] = {}
         while len(results) < len(cases):
@@ -140,6 +148,11 @@ class _Worker:
         self.due = 0.0
         self.hung = False
         self.over = False
+
+    @property
+    def pid(self) -> int:
+        """The worker's process id."""
+        return self._process.pid or 0
 
     def give(self, jobs: list[Job]) -> None:
         self.jobs = jobs

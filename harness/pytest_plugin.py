@@ -1,7 +1,7 @@
 """The pytest plugin: one item for each case of a source, and fixtures for people's own tests.
 
     pytest --sglang 0.5.23 seamproof::              every case, and nothing else
-    pytest --sglang ~/sglang -n 2 -k reordering     beside the tests that are collected anyway
+    pytest --sglang=$HOME/sglang -n 2 -k reordering beside the tests that are collected anyway
 
 A kept promise passes, a broken one fails, an open one passes with a warning (and fails with
 `--seamproof-strict`); inconclusive, unavailable and absent skip with their reason. Torch is
@@ -10,6 +10,7 @@ imported only in worker processes, so the plugin costs a plain pytest run nothin
 
 from collections import Counter
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -107,7 +108,14 @@ def pytest_configure(config: pytest.Config) -> None:
     if source is None and asked:
         raise pytest.UsageError(f"{PREFIX} needs a source: name one with --sglang, as in 0.5.23")
     if source is not None:
+        if source in config.invocation_params.args and Path(source).exists():
+            raise pytest.UsageError(
+                f"write --sglang={source}: a path that stands alone pytest takes for its own, "
+                "reads its settings there and writes its cache there"
+            )
         device, strict = (config.getoption(f"--seamproof-{o}") for o in ("device", "strict"))
+        if device != "cpu":
+            raise pytest.UsageError(f"--seamproof-device {device}: only cpu can be had so far")
         config.stash[_CASES] = Cases(source, device, strict)
 
 

@@ -32,6 +32,9 @@ class CaseResult:
     #: Each violation in words, and where upstream stood: for `run`, not for snapshots.
     violations: tuple[str, ...] = ()
     frames: tuple[str, ...] = ()
+    #: What was asked and what passed, as JSON where it can be; only where a whole look is wanted.
+    request: str = ""
+    payload: str = ""
     #: Upstream functions that ran without a decorator that was a stub.
     undecorated: tuple[str, ...] = ()
 

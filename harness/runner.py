@@ -148,6 +148,7 @@ def run_cases(
     device: str = "cpu",
     workers: int | None = None,
     progress: Progress = unheard,
+    whole: bool = False,
 ) -> list[CaseResult]:
     """Return the results of cases on a tree; a seam that it has not is one absent result.
 
@@ -162,7 +163,7 @@ def run_cases(
         # A worker is worth its start from some ten cases on.
         count = min(workers or os.cpu_count() or 1, len(runnable) // 8 + 1)
         with Pool(tree, device, count) as pool:
-            results = pool.run(runnable, progress)
+            results = pool.run(runnable, progress, whole)
         if _fingerprint(tree) != before:
             raise SourceError(f"source {tree.name!r} changed while it was checked: check it again")
     missing = [name for name in SEAMS if name not in there]
@@ -217,5 +218,5 @@ def run_one(
         SourceError: if there is no such source.
     """
     tree = find(source, say)
-    (result,) = run_cases(tree, [case], device, workers=1)
+    (result,) = run_cases(tree, [case], device, workers=1, whole=True)
     return tree, result

@@ -6,11 +6,12 @@ A new seam is its contract, its consumer and one row here.
 from collections.abc import Mapping
 
 from contracts.releases import Span
+from harness.image_seams import IMAGE_SEAMS
+from harness.request_seams import REQUEST_SEAMS
 from harness.seam import Dim, Seam, Space, one_of, size, whole_number
-from simulators.payload import ANSWER, GRIDS, REPLY, ROWS
+from simulators.payload import ANSWER, REPLY, ROWS
 
 GLM_IMAGE = "sglang.multimodal_gen.runtime.pipelines_core.stages.model_specific_stages.glm_image"
-GLM_IMAGE_PROCESSOR = "sglang.srt.multimodal.processors.glm_image"
 
 
 _RECORDS = Dim("a count of records, 1 to 64", whole_number(1, 64))
@@ -54,17 +55,6 @@ _REPLIES_ON_A_BAD_WIRE = (
     (("ids-short", (0,)), ("type-text", ())),
     (("ids-shifted", (0,)), ("status-201", ())),
 )
-
-_GRIDS_TWICE = (
-    (("reordering", (0, 1)), ("size-transposed", (0,))),
-    (("omission", (1,)), ("size-larger", (0,))),
-    (("duplication-extra", (0,)), ("size-zero", (0,))),
-)
-_OF_SQUARE_GRIDS = (
-    "omission", "duplication", "duplication-extra", "reordering", "substitution", "images-*",
-    "size-larger", "size-compensated", "size-fraction", "grids-missing",
-)  # fmt: skip
-_PROMPT = Dim("ids of the prompt, 1 to 4096", whole_number(1, 4096), "7")
 
 _TABLE = (
     Seam(
@@ -164,20 +154,6 @@ _TABLE = (
         deadline_s=4.0,
     ),
     Seam(
-        name="ar-grid",
-        consumer="harness.consumers.ar_grid:ArGrid",
-        forms=(GRIDS,),
-        modules=((Span(), GLM_IMAGE_PROCESSOR),),
-        symbol="GlmImageProcessor.process_mm_data_async",
-        dims={"shape": _SHAPE, "prompt": _PROMPT},
-        spaces=(
-            Space({"shape": ("64x96",)}, composites=_GRIDS_TWICE),
-            Space({"shape": ("1024x1024",), "prompt": ("1", "300")}, faults=_OF_SQUARE_GRIDS),
-            Space({"shape": ("96x32",), "prompt": ("31",)}, scopes=("records", "items")),
-        ),
-        count=lambda dims: 2,
-    ),
-    Seam(
         name="ar-split",
         consumer="harness.consumers.ar_split:ArSplit",
         forms=(ROWS,),
@@ -193,6 +169,8 @@ _TABLE = (
         ),
         platform="npu",
     ),
+    *REQUEST_SEAMS,
+    *IMAGE_SEAMS,
 )
 
 #: Every seam, by name.

@@ -115,7 +115,9 @@ def run(host: str, port: int, release: str, plan: Plan, record: Record, say: Say
     try:
         listener = listen(host, port)
     except OSError as error:
-        raise UsageError(f"{error}: name another with --port or --host") from error
+        why = os.strerror(error.errno) if error.errno else str(error)
+        said = f"cannot listen on {host} port {port}: {why}; name another with --port or --host"
+        raise UsageError(said) from error
     simulator = ArSimulator(release, plan, kept_exchanges=1, listener=record.add)
     name, bound = listener.getsockname()[:2]
     say(f"an AR server like SGLang {release}'s answers at http://{name}:{bound}; Ctrl-C ends it")

@@ -41,6 +41,8 @@ class Job:
     index: int
     case: Case
     died: Outcome | None = None
+    #: Whether the result shall hold the request and the payload too.
+    whole: bool = False
 
 
 @dataclass(frozen=True)
@@ -86,10 +88,13 @@ def work(connection: Connection, setup: Setup) -> None:
 
 
 def _result(bench: Bench, job: Job, connection: Connection) -> CaseResult:
+    def begun(phase: str) -> None:
+        connection.send(Begun(job.index, phase))
+
     try:
         if job.died is None:
-            return bench.run(job.case, lambda phase: connection.send(Begun(job.index, phase)))
-        connection.send(Begun(job.index, "golden"))
+            return bench.run(job.case, begun, job.whole)
+        begun("golden")
         return bench.autopsy(job.case, job.died)
     except Exception as error:  # noqa: BLE001 - the tool's own failure says nothing of upstream
         return unjudged(job.case, f"the tool failed: {type(error).__name__}: {error}")

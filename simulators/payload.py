@@ -30,6 +30,16 @@ SEEDS = "seeds"
 #: Form of a payload: a /generate request, one record for each prompt.
 REQUEST = "request"
 
+#: Form of a payload: a group of requests, one description for each.
+GROUP = "group"
+#: Form of a payload: what denoisers made, one result for each request, and beside it the end of
+#: the AR batch, `ar_error`.
+RESULTS = "results"
+#: Form of a payload: the size of one picture, as it was asked for and as it is told on.
+SIZE = "size"
+#: Form of a payload: decoded pictures, and beside them the size to cut out, `target`.
+FRAMES = "frames"
+
 
 @dataclass(frozen=True)
 class JsonItem:

@@ -39,11 +39,16 @@ def sequences(outputs: int, width: int) -> dict[int | str, tuple[int, ...]]:
 
 
 def assembled(payload: Payload) -> Any:
-    """Return what is sent: the body that a fault has set, or the rows as one tensor."""
+    """Return what is sent: the body that a fault has set, or the rows as one tensor.
+
+    Rows of different widths make no tensor, and are sent as a list.
+    """
     import torch
 
     if payload.body is not RECORDS:
         return payload.body
     if not payload.records:
         return torch.empty((0, len(payload.foreign[0])), dtype=torch.int64)
+    if len({len(row) for row in payload.records}) > 1:
+        return list(payload.records)
     return torch.stack(payload.records)

@@ -18,6 +18,7 @@ from harness.consumers.glm_image_stage import load_stage, size_of
 from harness.outcome import Outcome, Passed, Run, Span, Whose
 from harness.upstream.loading import Upstream
 from simulators.ar_server import ArServer, ArSimulator, Exchange, Injection, Plan
+from simulators.http_answer import Answer
 from simulators.prior_grid import prior_grids
 from simulators.stamp import StampReader
 
@@ -152,11 +153,18 @@ def heard(url: str, seen: Exchange) -> Heard:
         headers=dict(answer.all_headers),
         body=answer.body if chunked else answer.framed_body,
         declared=int(declared) if declared is not None else None,
-        reset_at=wire.reset_at,
+        reset=_reset(answer),
         wait_s=wire.delay_s,
         pause_s=pause_s,
         whole_s=wire.delay_s + pause_s * (pieces - 1),
     )
+
+
+def _reset(answer: Answer) -> str:
+    at, head = answer.wire.reset_at, len(answer.head)
+    if at is None or at >= head + len(answer.framed_body):
+        return ""
+    return "before" if at < head else "within"
 
 
 def _output(produced: Produced, dims: Mapping[str, str], seen: Seen | None) -> Output:

@@ -126,7 +126,7 @@ def _is_text(place: Placed) -> bool:
 
 
 def _grid(start: int, rows: int, columns: int) -> str:
-    return f"the {rows}x{columns} grid {start} behind the prompt"
+    return f"the {rows}x{columns} grid at +{start}"
 
 
 def _cells(placed: Sequence[Placed], prompt: int) -> list[Whose | None]:

@@ -25,7 +25,7 @@ class Lie:
     def told(self, payload: Payload) -> Payload:
         """Return the payload with every fault done to it that still has its place."""
         for fault, at in self.steps:
-            if fault.fits(payload, at):
+            if payload.form in fault.forms and fault.fits(payload, at):
                 payload = fault.change(payload, at, self.rng)
         return payload
 

@@ -9,12 +9,13 @@ from contracts import CONTRACTS
 from contracts.releases import RELEASES
 from harness.case import cases
 from harness.errors import unknown
+from harness.named_cases import REPORTED, kept
 from harness.seams import SEAMS
 from harness.snapshot import folder
 from harness.verdict import Verdict
 from simulators.faults import FAULTS
 
-_WHAT = ("seams", "clauses", "faults", "verdicts", "releases")
+_WHAT = ("seams", "clauses", "faults", "verdicts", "releases", "cases")
 
 VERDICTS = {
     Verdict.UPHELD: "golden run: accepted, and the output is right",
@@ -47,6 +48,11 @@ def listing(what: str) -> list[dict[str, Any]]:
             for f in FAULTS.values()
         ],
         "verdicts": [{"verdict": str(v), "means": text} for v, text in VERDICTS.items()],
+        "cases": [
+            {"case": name, "line": case.line, "story": case.story}
+            for name, case in REPORTED.items()
+        ]
+        + [{"case": name, "line": line, "story": "kept here"} for name, line in kept().items()],
         "releases": [
             {"release": r, "snapshots": len(list(folder(r).glob("*.json")))} for r in RELEASES
         ],

@@ -13,6 +13,9 @@ from harness.result import CaseResult
 from harness.seams import SEAMS
 from harness.upstream.source import Tree
 
+#: Characters of a request or payload that are shown to a person; JSON has them all.
+_SHOWN = 300
+
 
 def document(tree: Tree, result: CaseResult) -> dict[str, Any]:
     """Return one case as JSON values."""
@@ -24,6 +27,8 @@ def document(tree: Tree, result: CaseResult) -> dict[str, Any]:
         "violations": list(result.violations),
         "frames": list(result.frames),
         "undecorated": list(result.undecorated),
+        "request": result.request,
+        "payload": result.payload,
     }
 
 
@@ -40,6 +45,9 @@ def show(tree: Tree, case: Case, result: CaseResult, out: Console) -> None:
     for step in case.steps:
         picture = fault_named(step.fault).picture
         line("fault", f"{step.fault} at {step.at or 'the whole'}: {picture}")
+    if result.payload:
+        line("asked", _short(result.request))
+        line("payload", _short(result.payload))
     for violation in result.violations or ("nothing",):
         line("breaks", violation)
     if result.exception:
@@ -49,3 +57,7 @@ def show(tree: Tree, case: Case, result: CaseResult, out: Console) -> None:
     line("verdict", f"{result.verdict}{': ' + result.detail if result.detail else ''}")
     line("promise", str(result.promise or "none"))
     line("seconds", f"{result.seconds:.4f}")
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]} ... ({len(text)} characters)"

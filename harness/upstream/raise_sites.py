@@ -11,7 +11,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TypeVar
 
-from contracts.contract import Guard
+from contracts.contract import RETURNED, Guard
 from harness.errors import SourceError
 
 _Node = TypeVar("_Node", bound=ast.AST)
@@ -20,7 +20,10 @@ _FIELD = re.compile(r"\{[^{}]*\}")
 
 @dataclass(frozen=True)
 class RaiseSite:
-    """A `raise` statement in upstream's source; lines count from 1, both inclusive."""
+    """Where upstream refuses: a `raise`, or the statement that says what is returned.
+
+    Lines count from 1, both inclusive.
+    """
 
     first: int
     last: int
@@ -62,6 +65,8 @@ def guard_site(file: Path, guard: Guard) -> RaiseSite | None:
     """Return where a file raises what a guard documents, or None if nowhere."""
     if guard.caught:
         return _find_reraise(file, guard.caught)
+    if guard.maker:
+        return _find_made(file, guard)
     return find_raise(file, guard.error, guard.text)
 
 
@@ -70,16 +75,50 @@ def find_raise(file: Path, error: str, text: str) -> RaiseSite | None:
 
     Args:
         file: A file of upstream's.
-        error: Name of the error's type.
+        error: Name of the error's type; `RETURNED` for a text that is returned.
         text: The documented text; its `{fields}` stand for anything that is filled in.
     """
     wanted = _FIELD.sub("{}", text)
+    if error == RETURNED:
+        return _find_returned(file, wanted)
     for symbol, node in _nodes(_parsed(file), "", ast.Raise):
         call = node.exc
         if not isinstance(call, ast.Call) or not call.args:
             continue
         if ast.unparse(call.func).endswith(error) and wanted in _text(call.args[0]):
             return RaiseSite(node.lineno, node.end_lineno or node.lineno, error, symbol)
+    return None
+
+
+def _find_returned(file: Path, wanted: str) -> RaiseSite | None:
+    for symbol, node in _nodes(_parsed(file), "", ast.stmt):
+        if isinstance(node, ast.Assign | ast.Return | ast.Expr) and _says(node, wanted):
+            return RaiseSite(node.lineno, node.end_lineno or node.lineno, RETURNED, symbol)
+    return None
+
+
+def _says(node: ast.Assign | ast.Return | ast.Expr, wanted: str) -> bool:
+    if wanted == "{}":
+        # What is passed on word for word: it is taken out of the message as its `error`.
+        targets = node.targets if isinstance(node, ast.Assign) else []
+        taken = isinstance(node, ast.Assign) and isinstance(node.value, ast.Call)
+        return taken and any(isinstance(t, ast.Name) and t.id == "error" for t in targets)
+    parts = (part for part in ast.walk(node) if isinstance(part, ast.Constant | ast.JoinedStr))
+    return any(wanted in _text(part) for part in parts)
+
+
+def _find_made(file: Path, guard: Guard) -> RaiseSite | None:
+    wanted = _FIELD.sub("{}", guard.text)
+    words = [
+        _text(part)
+        for symbol, part in _nodes(_parsed(file), "", ast.JoinedStr)
+        if symbol == guard.maker
+    ]
+    said = any(re.match(re.escape(text).replace(r"\{\}", ".*"), wanted) for text in words)
+    for symbol, node in _nodes(_parsed(file), "", ast.Raise):
+        made = isinstance(node.exc, ast.Call) and ast.unparse(node.exc.func) == guard.maker
+        if said and made and symbol == guard.source.symbol:
+            return RaiseSite(node.lineno, node.end_lineno or node.lineno, guard.error, symbol)
     return None
 
 

@@ -5,12 +5,19 @@ from simulators.faults import (
     delay,
     disconnect,
     duplication,
+    frames,
     grids,
+    group,
     http,
     ids,
     merge,
     omission,
     reordering,
+    request,
+    results,
+    scramble,
+    seeds,
+    sizes,
     skew,
     truncation,
 )
@@ -30,19 +37,32 @@ from simulators.faults.fault import (
     whole,
 )
 from simulators.faults.noop import noop
-from simulators.payload import ANSWER, GRIDS, REPLY, REQUEST, ROWS, SEEDS
+from simulators.payload import (
+    ANSWER,
+    FRAMES,
+    GRIDS,
+    GROUP,
+    REPLY,
+    REQUEST,
+    RESULTS,
+    ROWS,
+    SEEDS,
+    SIZE,
+)
 
 _BOTH = (REPLY, ROWS)
 _LISTS = (*_BOTH, GRIDS, SEEDS)
+_THINGS = (*_LISTS, GROUP, RESULTS, FRAMES)
 
 # One row a fault: name, kind, change, forms of payload, places, picture.
 # fmt: off
 _TABLE = (
-    Fault("noop", "noop", noop, (*_LISTS, REQUEST), whole, "[a b c] -> [a b c]", benign=True),
-    Fault("omission", "omission", omission.omission, _LISTS, each, "[a b c] -> [a c]"),
+    Fault("noop", "noop", noop, (*_THINGS, REQUEST, SIZE), whole, "[a b c] -> [a b c]",
+          benign=True),
+    Fault("omission", "omission", omission.omission, _THINGS, each, "[a b c] -> [a c]"),
     Fault("usage-omission", "omission", omission.usage_omission, (ROWS,), whole,
           "usage [1 2 3] -> usage [1 2]"),
-    Fault("truncation", "truncation", truncation.truncation, _LISTS, cuts, "[a b c d] -> [a b]"),
+    Fault("truncation", "truncation", truncation.truncation, _THINGS, cuts, "[a b c d] -> [a b]"),
     Fault("collapse", "truncation", truncation.collapse, _BOTH, beyond_first, "[a b c] -> [b]"),
     Fault("ids-short", "truncation", truncation.ids_short, (REPLY,), each,
           "a = 1 2 3 4 end -> a = 1 2 3", scope="items"),
@@ -50,16 +70,16 @@ _TABLE = (
           "a = 1 2 3 4 end -> a = 1 2 3 4", scope="items", benign=True),
     Fault("rows-narrow", "truncation", truncation.rows_narrow, (ROWS,), whole,
           "[1 2 3 | 4 5 6] -> [1 2 | 4 5]", scope="body"),
-    Fault("duplication", "duplication", duplication.duplication, _LISTS, ordered_pairs,
+    Fault("duplication", "duplication", duplication.duplication, _THINGS, ordered_pairs,
           "[a b c] -> [a a c]"),
-    Fault("duplication-extra", "duplication", duplication.duplication_extra, _LISTS, each,
+    Fault("duplication-extra", "duplication", duplication.duplication_extra, _THINGS, each,
           "[a b c] -> [a b c a]"),
-    Fault("duplication-all", "duplication", duplication.duplication_all, _LISTS, each_of_three,
+    Fault("duplication-all", "duplication", duplication.duplication_all, _THINGS, each_of_three,
           "[a b c] -> [b b b]"),
-    Fault("reordering", "reordering", reordering.reordering, _LISTS, pairs, "[a b c] -> [c b a]"),
-    Fault("reordering-reverse", "reordering", reordering.reordering_reverse, _LISTS, from_four,
+    Fault("reordering", "reordering", reordering.reordering, _THINGS, pairs, "[a b c] -> [c b a]"),
+    Fault("reordering-reverse", "reordering", reordering.reordering_reverse, _THINGS, from_four,
           "[a b c d] -> [d c b a]"),
-    Fault("reordering-rotate", "reordering", reordering.reordering_rotate, _LISTS, from_three,
+    Fault("reordering-rotate", "reordering", reordering.reordering_rotate, _THINGS, from_three,
           "[a b c d] -> [b c d a]"),
     Fault("merge", "merge", merge.merge, (REPLY,), neighbours, "[a b c] -> [ab c]"),
     Fault("merge-padded", "merge", merge.merge_padded, (REPLY,), neighbours,
@@ -72,9 +92,9 @@ _TABLE = (
           "a = 1 2 end, b = 3 4 end -> a = 1 2 end 3 4, b = end", scope="items"),
     Fault("rows-wide", "skew", skew.rows_wide, (ROWS,), whole,
           "[1 2 | 4 5] -> [1 2 2 | 4 5 5]", scope="body"),
-    Fault("substitution", "substitution", items.substitution, _LISTS, each,
+    Fault("substitution", "substitution", items.substitution, _THINGS, each,
           "[a b c] -> [a x c], x of another request"),
-    Fault("substitution-extra", "substitution", items.substitution_extra, _LISTS, whole,
+    Fault("substitution-extra", "substitution", items.substitution_extra, _THINGS, whole,
           "[a b c] -> [a b c x], x of another request"),
     Fault("item-error", "substitution", items.item_becomes(body.error_object()), (REPLY,), each,
           '[a b] -> [a {"error": ..}]', scope="items"),
@@ -297,9 +317,17 @@ _TABLE = (
           "the server's URL -> one where nothing listens", scope="answer"),
     Fault("url-slash", "substitution", http.url_becomes(disconnect.with_slash), (ANSWER,), whole,
           "the server's URL -> the same with a slash", scope="answer"),
+    Fault("scramble", "substitution", scramble.scramble, (REPLY,), each,
+          "{text, ids, meta} -> {text, ids, 7}, by the seed", scope="fuzz"),
     Fault("body-strided", "substitution", body.body_strided, (ROWS,), whole,
           "contiguous rows -> the same rows, through a stride", scope="body", benign=True),
     *grids.FAULTS,
+    *seeds.FAULTS,
+    *request.FAULTS,
+    *results.FAULTS,
+    *frames.FAULTS,
+    *group.FAULTS,
+    *sizes.FAULTS,
 )
 # fmt: on
 

@@ -33,7 +33,8 @@ class Fault:
     #: Before and after, as in `[a b c] -> [a c]`.
     picture: str
     #: What is changed: `records` (the list of them), `items` (a record as a whole), `ids` (the
-    #: tokens inside one), `body` (the payload as a whole).
+    #: tokens inside one), `body` (the payload as a whole), `answer` (its way over HTTP), `fuzz`
+    #: (whatever the seed says; no space of cases has it).
     scope: str = "records"
     #: True where nothing that a consumer may rely on is changed: it must be tolerated.
     benign: bool = False
