@@ -41,7 +41,7 @@ RESULT_READABLE = Clause(
     "result-readable",
     "A denoiser's message has a frame for each of its tensors.",
     guards=_returned(
-        "Invalid {role} result: Expected {described} tensor frames, got {got}",
+        "Invalid {role} result: {why}",
         "0.5.23",
         "DiffusionServer._handle_role_result",
     ),
@@ -117,7 +117,8 @@ def _unreadable(result: Mapping[str, Any], where: str) -> Violation:
     output = result["output"]
     described = len(output) if isinstance(output, list) else int(output is not None)
     got = described - result["lost"]
-    fields = {"role": "denoiser", "described": described, "got": got}
+    why = f"Expected {described} tensor frames, got {got}"
+    fields = {"role": "denoiser", "why": why}
     return Violation(RESULT_READABLE, where, f"{described} frames", str(got), fields)
 
 

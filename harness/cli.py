@@ -127,10 +127,11 @@ def _ends(report: Any) -> tuple[list[Any], list[Any]]:
 
 
 def _write(report: Any, format: Format, strict: bool) -> None:
+    from harness.console import console
     from harness.report import junit, machine, markdown, table
 
     if format is Format.TABLE:
-        table.show(report, table.console())
+        table.show(report, console())
     elif format is Format.JSON:
         print(machine.text(machine.document(report)))
     elif format is Format.MARKDOWN:
@@ -143,11 +144,12 @@ def _compare(
     report: Any, against: str, selection: Any, run: Callable[[str], Any], format: Format
 ) -> None:
     from harness.against import compare
+    from harness.console import console
     from harness.report import machine, markdown, table
 
     found = compare(report, against, selection, run)
     if format is Format.TABLE:
-        table.show_differences(against, found, table.console())
+        table.show_differences(against, found, console())
     elif format is Format.MARKDOWN:
         print(markdown.changes(against, found), end="")
     elif format is Format.JSON:
@@ -164,9 +166,9 @@ def run(
     device: DeviceOption = "cpu",
 ) -> None:
     """Run one case and show everything that was seen."""
+    from harness.console import console
     from harness.named_cases import case_of
     from harness.report.one import document, show
-    from harness.report.table import console
     from harness.runner import run_one
 
     with _told():
@@ -199,9 +201,9 @@ def try_(
     device: DeviceOption = "cpu",
 ) -> None:
     """Give your own payload to the real consumer, and hold it against the contract."""
+    from harness.console import console
     from harness.given_faults import Reply
     from harness.report.one import show
-    from harness.report.table import console
     from harness.trial import trial
 
     with _told():
@@ -232,9 +234,9 @@ def fuzz(
     device: DeviceOption = "cpu",
 ) -> None:
     """Look for the smallest case with a verdict, over requests, payloads and faults."""
+    from harness.console import console
     from harness.fuzzing import fuzz_seam, show
     from harness.report.machine import text
-    from harness.report.table import console
 
     with _told():
         telling, source = Telling(), _source(None, sglang)
@@ -296,9 +298,9 @@ def list_(
     format: Annotated[Plain, typer.Option(help="How to write it.")] = Plain.TABLE,
 ) -> None:
     """List the tables: what there is to check, and with what."""
+    from harness.console import console
     from harness.report.listing import listing, show
     from harness.report.machine import text
-    from harness.report.table import console
 
     with _told():
         rows = listing(what)

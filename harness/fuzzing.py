@@ -8,7 +8,7 @@ from rich.markup import escape
 
 from harness.case import Case, parse, seam_named
 from harness.errors import unknown
-from harness.fuzz import Search, Wanted, search, pasteable_test, unfit, with_verdict
+from harness.fuzz import Search, Wanted, pasteable_test, search, unfit, with_verdict
 from harness.named_cases import keep
 from harness.pool import Pool
 from harness.report.digest import SEVERITY, counted

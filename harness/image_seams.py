@@ -138,7 +138,7 @@ IMAGE_SEAMS = (
             Space({"shape": ("64x96",), "entry": ("forward", "grouped", "prior")}),
             Space(
                 {"shape": ("512x512",), "entry": ("forward", "grouped", "prior")},
-                faults=("size-twelve-less", "size-half-token"),
+                faults=("canvas-twelve-less", "canvas-half-token"),
             ),
         ),
         count=lambda dims: 1,

@@ -29,7 +29,17 @@ from harness.upstream.source import INSTALLED, Tree
 from harness.worker import LOADING, STACK_FILE, Begun, Done, Job, Setup, work
 
 #: What the fork server imports once, for every worker.
-PRELOADED = ("torch", "numpy", "requests", "PIL.Image", "msgspec", "httptools", "harness.worker")
+PRELOADED = (
+    "torch",
+    # Upstream's stages import it, and it takes most of a second.
+    "torch.distributed.fsdp",
+    "numpy",
+    "requests",
+    "PIL.Image",
+    "msgspec",
+    "httptools",
+    "harness.worker",
+)
 _BATCH = 16
 #: Seconds that a seam's modules may take to load: an installed SGLang takes over a minute.
 _LOADING_S = 300.0

@@ -19,13 +19,13 @@ _SEEDS = Dim("none, int or list", one_of("none", "int", "list"), "int")
 _ENTRY = Dim("forward or grouped", one_of("forward", "grouped"), "forward")
 
 _GRIDS_TWICE = (
-    (("reordering", (0, 1)), ("size-transposed", (0,))),
-    (("omission", (1,)), ("size-larger", (0,))),
-    (("duplication-extra", (0,)), ("size-zero", (0,))),
+    (("reordering", (0, 1)), ("grid-transposed", (0,))),
+    (("omission", (1,)), ("grid-larger", (0,))),
+    (("duplication-extra", (0,)), ("grid-zero", (0,))),
 )
 _OF_SQUARE_GRIDS = (
     "omission", "duplication", "duplication-extra", "reordering", "substitution", "images-none",
-    "images-foreign-*", "size-larger", "size-compensated", "size-fraction", "grids-missing",
+    "images-foreign-*", "grid-larger", "grid-compensated", "grid-fraction", "grids-missing",
 )  # fmt: skip
 
 _SEEDS_TWICE = (

@@ -39,7 +39,7 @@ class Telling:
         if self._bar is None:
             from rich.progress import Progress
 
-            from harness.report.table import console
+            from harness.console import console
 
             self._bar = Progress(console=console(stderr=True), transient=True)
             self._bar.start()

@@ -15,7 +15,6 @@ REPOSITORY = Path(__file__).parent.parent
 STAGE = Path(
     "sglang/multimodal_gen/runtime/pipelines_core/stages/model_specific_stages/glm_image.py"
 )
-_NEEDED = (STAGE, Path("sglang/multimodal_gen/configs/sample/glmimage.py"))
 
 
 @pytest.fixture(scope="session")
@@ -32,10 +31,14 @@ def sabotaged(newest: Tree, tmp_path: Path) -> Callable[[Callable[[str], str]], 
     """
 
     def make(edit: Callable[[str], str]) -> Path:
+        from harness.consumers.glm_image_stage import STANDS_ON
+
         root = tmp_path / "tree"
-        for file in _NEEDED:
-            (root / file).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(newest.root / file, root / file)
+        needed = [newest.root / STAGE, *filter(None, map(newest.file_of, STANDS_ON))]
+        for file in needed:
+            copied = root / file.relative_to(newest.root)
+            copied.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(file, copied)
         (root / "sglang" / "__init__.py").write_text("")
         (root / "sglang" / "_version.py").write_text(f'__version__ = "{newest.release}"\n')
         before = (root / STAGE).read_text()

@@ -21,7 +21,7 @@ from simulators.prior_grid import prior_grids
 _RUNTIME = "sglang.multimodal_gen.runtime"
 _LOGGING = f"{_RUNTIME}.utils.logging_utils"
 #: What the stage and its base stand on, as far as a release has it.
-_REAL = (
+STANDS_ON = (
     "sglang.multimodal_gen.configs.sample.glmimage",
     f"{_RUNTIME}.disaggregation.roles",
     f"{_RUNTIME}.utils.precision",
@@ -103,7 +103,7 @@ def load_stage(upstream: Upstream, module: str, device: torch.device) -> tuple[M
     glm = upstream.load(
         Needs(
             module,
-            real=[name for name in _REAL if upstream.tree.file_of(name)],
+            real=[name for name in STANDS_ON if upstream.tree.file_of(name)],
             preload=("PIL.Image",),
             provided={
                 _LOGGING: {"init_logger": quiet_logger},

@@ -1,7 +1,5 @@
 """The report for a person at a terminal: a table for each seam, then what needs an eye."""
 
-import os
-
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
@@ -19,7 +17,6 @@ from harness.runner import Report
 from harness.snapshot import Difference
 from harness.verdict import Promise, Verdict
 
-WIDTH = 100
 _STYLES = {
     Verdict.SILENT: "bold yellow",
     Verdict.CRASHED: "bold red",
@@ -32,14 +29,6 @@ _STYLES = {
     Verdict.TOLERATED: "cyan",
 }
 _PROMISES = {Promise.KEPT: "green", Promise.OPEN: "yellow", Promise.BROKEN: "bold red"}
-
-
-def console(stderr: bool = False) -> Console:
-    """Return a console that is at most 100 columns wide, and that wide where nobody looks."""
-    there = Console(stderr=stderr)
-    if "COLUMNS" in os.environ or (there.is_terminal and there.width < WIDTH):
-        return there
-    return Console(stderr=stderr, width=WIDTH)
 
 
 def show(report: Report, out: Console) -> None:

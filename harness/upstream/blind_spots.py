@@ -7,6 +7,7 @@ identity test or `callable` on a stub refuses the module.
 """
 
 import ast
+from collections.abc import Sequence
 from types import ModuleType
 
 from harness.upstream.stubs import Inherited, StubType, is_stub, stub_error
@@ -20,10 +21,10 @@ def close(module: ModuleType, source: str) -> None:
         NotProvided: if the module tests a stub by identity or by `callable`; the text names the
             stub, so that its consumer can provide it.
     """
-    tree = ast.parse(source)
-    _catch(module, tree)
-    _inherit(module, tree)
-    for node in ast.walk(tree):
+    nodes = list(ast.walk(ast.parse(source)))
+    _catch(module, nodes)
+    _inherit(module, nodes)
+    for node in nodes:
         for name in _unseen(node):
             if is_stub(_value(module, name)):
                 raise NotProvided(
@@ -48,8 +49,8 @@ def _unseen(node: ast.AST) -> list[str]:
     return []
 
 
-def _catch(module: ModuleType, tree: ast.AST) -> None:
-    for node in ast.walk(tree):
+def _catch(module: ModuleType, nodes: Sequence[ast.AST]) -> None:
+    for node in nodes:
         if not isinstance(node, ast.ExceptHandler) or node.type is None:
             continue
         parts = node.type.elts if isinstance(node.type, ast.Tuple) else [node.type]
@@ -58,10 +59,10 @@ def _catch(module: ModuleType, tree: ast.AST) -> None:
                 module.__dict__[part.id] = stub_error(part.id, module.__name__)
 
 
-def _inherit(module: ModuleType, tree: ast.AST) -> None:
+def _inherit(module: ModuleType, nodes: Sequence[ast.AST]) -> None:
     asked = {
         node.attr
-        for node in ast.walk(tree)
+        for node in nodes
         if isinstance(node, ast.Attribute)
         and isinstance(node.value, ast.Call)
         and isinstance(node.value.func, ast.Name)

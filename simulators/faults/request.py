@@ -22,7 +22,7 @@ def row_becomes(column: str, edit: Callable[[Any], Any]) -> Change:
         row = payload.records[at[0]]
         try:
             value = edit(row[column])
-        except TypeError:
+        except (TypeError, ValueError, LookupError):
             return payload  # An earlier fault left nothing to edit.
         return payload.with_record(at[0], {**row, column: value})
 
@@ -105,11 +105,16 @@ def _all(
     return Fault(name, kind, change, (REQUEST,), places, picture, scope="body", benign=benign)
 
 
-def _rids(edit: Callable[[list[str]], Any]) -> Change:
-    def named(body: Columns) -> Columns:
-        return {"rid": edit([f"request-{i}" for i in range(len(body[_IDS]))]), **body}
+def _beside(key: str, word: str, edit: Callable[[list[str]], Any]) -> Change:
+    def change(payload: Payload, at: Place, rng: Random) -> Payload:
+        words = [f"{word}-{index}" for index in range(len(payload.records))]
+        return payload.with_body({key: edit(words), **columns_of(payload)})
 
-    return columns_become(named)
+    return change
+
+
+def _rids(edit: Callable[[list[str]], Any]) -> Change:
+    return _beside("rid", "request", edit)
 
 
 FAULTS = (
@@ -179,11 +184,10 @@ FAULTS = (
     _all("rids-short", "truncation", _rids(shorter), "{} -> {rid [x]}, for two prompts"),
     _all("rids-long", "duplication", _rids(lambda rids: [*rids, "more"]), "{} -> {rid [x y z]}"),
     _all("rid-text", "substitution", _rids(first), '{} -> {rid "x"}'),
-    _all("text-beside", "substitution", columns_become(lambda body: {"text": "a scene", **body}),
-         '{ids} -> {text "a scene", ids}'),
-    _all("texts-beside", "substitution",
-         columns_become(lambda body: {"text": ["a scene" for _ in body[_IDS]], **body}),
-         '{ids [a b]} -> {text ["a scene" "a scene"], ids [a b]}'),
+    _all("text-beside", "substitution", _beside("text", "scene", first),
+         '{ids} -> {text "scene-0", ids}'),
+    _all("texts-beside", "substitution", _beside("text", "scene", list),
+         '{ids [a b]} -> {text ["scene-0" "scene-1"], ids [a b]}'),
     _all("body-extra-field", "substitution",
          columns_become(lambda body: {**body, "later_field": 1}), "{..} -> {.., later_field}",
          benign=True),

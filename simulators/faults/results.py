@@ -48,10 +48,15 @@ def ids_swapped(payload: Payload, at: Place, rng: Random) -> Payload:
 
 def foreign_picture(payload: Payload, at: Place, rng: Random) -> Payload:
     """a = 1 2 -> a = x 2: x belongs to another head's request"""
-    import torch
-
     other = payload.foreign[at[0]]["output"]
-    return pictures_become(lambda output: torch.cat([other[:1], output[1:]]))(payload, at, rng)
+
+    def with_other(output: Any) -> Any:
+        import torch
+
+        alike = output.shape[1:] == other.shape[1:]
+        return torch.cat([other[:1], output[1:]]) if alike else output
+
+    return pictures_become(with_other)(payload, at, rng)
 
 
 def one_more(output: Any) -> Any:

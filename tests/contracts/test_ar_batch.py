@@ -94,7 +94,7 @@ def test_the_first_record_decides_how_the_call_ends() -> None:
     first, second = ending(null_first, "0.5.23"), ending(short_first, "0.5.23")
 
     assert first is not None
-    assert (first.clause.name, first.accident) == ("item-object", ("AttributeError",))
+    assert (first.clause.name, first.accident("0.5.23")) == ("item-object", ("AttributeError",))
     assert second is not None
     assert second.clause.name == "ids-enough"
 
@@ -107,14 +107,21 @@ def test_a_release_without_the_guard_does_not_end_there() -> None:
     assert ending(violations, "0.5.18") is violations[0]
 
 
+_KINDS = ("ValueError", "RuntimeError", "TypeError")
+_WIDE = ("ValueError", "RuntimeError", "OverflowError")
+
+
 @pytest.mark.parametrize(
     ("changed", "clause", "accident"),
     [
         ({"output_ids": 7}, "ids-list", ("TypeError",)),
         ({"output_ids": "abcd"}, "ids-list", ("TypeError",)),
         ({"output_ids": dict.fromkeys("abcd", 0)}, "ids-list", ("TypeError", "KeyError")),
-        ({"output_ids": [0, None, 2, 3]}, "ids-integers", ("RuntimeError",)),
-        ({"output_ids": [0, "1", 2, 3]}, "ids-integers", ("ValueError",)),
+        ({"output_ids": [0, None, 2, 3]}, "ids-integers", _KINDS),
+        ({"output_ids": [0, "1", 2, 3]}, "ids-integers", _KINDS),
+        ({"output_ids": [0, [1], [2, 2], 3]}, "ids-integers", _KINDS),
+        ({"output_ids": [0, [1], [2], 3]}, "ids-integers", ()),
+        ({"output_ids": [0, 2**63, 2, 3]}, "ids-codebook", _WIDE),
         ({"output_ids": [0, 1.5, 2, 3]}, "ids-integers", ()),
         ({"output_ids": [0, True, 2, 3]}, "ids-integers", ()),
         ({"output_ids": [0, 1, 16384, 3]}, "ids-codebook", ()),
@@ -136,7 +143,7 @@ def test_each_clause_of_an_item_is_broken_by_its_own_lie(
     named = {violation.clause.name: violation for violation in violations}
 
     assert clause in named
-    assert named[clause].accident == accident
+    assert named[clause].accident("0.5.23") == accident
 
 
 def test_an_id_that_nothing_reads_may_be_anything() -> None:

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from harness.case import Case, parse
-from harness.fuzz import fuzzed_cases, search, pasteable_test, unfit, with_verdict
+from harness.fuzz import fuzzed_cases, pasteable_test, search, unfit, with_verdict
 from harness.pool import Pool
 from harness.result import CaseResult
 from harness.seams import SEAMS

@@ -143,7 +143,7 @@ def test_every_fault_is_used_and_named_like_its_function() -> None:
     }  # fmt: skip
     used = {step.fault for seam in SEAMS.values() for c in cases(seam) for step in c.steps}
 
-    assert used == set(FAULTS)
+    assert used == {name for name, fault in FAULTS.items() if fault.scope != "fuzz"}
     assert next(iter(FAULTS)) == "noop"
     for name, fault in FAULTS.items():
         assert fault.name == name

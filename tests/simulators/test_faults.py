@@ -6,11 +6,33 @@ from typing import Any
 import pytest
 import torch
 
+from simulators.ar_server.asking import batch_request
+from simulators.denoiser_results import honest_results
 from simulators.faults import FAULTS, Fault
+from simulators.generate_request import honest_request
 from simulators.http_answer import json_answer
-from simulators.payload import ANSWER, RECORDS, REPLY, ROWS, JsonItem, Payload, plain
+from simulators.payload import (
+    ANSWER,
+    FRAMES,
+    GRIDS,
+    GROUP,
+    RECORDS,
+    REPLY,
+    REQUEST,
+    RESULTS,
+    ROWS,
+    SEEDS,
+    SIZE,
+    JsonItem,
+    Payload,
+    plain,
+)
+from simulators.picture_size import honest_size
 from simulators.prior_rows import assembled, honest_rows
+from simulators.request_group import honest_group
 from simulators.rng import stream
+from simulators.seed_values import honest_seeds
+from simulators.stamped_frames import honest_frames
 
 
 def reply(count: int) -> Payload:
@@ -29,10 +51,34 @@ def payload(form: str, count: int) -> Payload:
     """Return an honest payload of a form."""
     if form == ROWS:
         return honest_rows(count, 8)
+    if form == GROUP:
+        return honest_group([f"prompt {i}" for i in range(2 * count)], 64, 96, 2)
+    if form == RESULTS:
+        return honest_results(count, 2)
+    if form == FRAMES:
+        return honest_frames(count, (8, 12), (6, 9))
+    if form == SIZE:
+        return honest_size(64, 96)
+    if form == GRIDS:
+        rows = tuple((1, 2 + i, 7 - i) for i in range(count))
+        return Payload(GRIDS, rows, tuple((1, 20 + i, 9) for i in range(count)))
+    if form == SEEDS:
+        return honest_seeds("list", count)
+    if form == REQUEST:
+        return honest_request(batch_request([[1, 2 + i] for i in range(count)], 64, 96, seed=5))
     if form == ANSWER:
         items = [plain(record) for record in reply(count).records]
         return Payload(ANSWER, (json_answer(200, items),), beside={"url": "http://server"})
     return reply(count)
+
+
+def same(a: Any, b: Any) -> bool:
+    """Return whether two records are alike, tensors within them too."""
+    if isinstance(a, torch.Tensor):
+        return torch.equal(a, b)
+    if isinstance(a, dict):
+        return a.keys() == b.keys() and all(same(a[key], b[key]) for key in a)
+    return bool(a == b)
 
 
 def shown(changed: Payload) -> Any:
@@ -56,9 +102,7 @@ def test_a_fault_changes_a_copy(fault: Fault, form: str) -> None:
         honest = payload(form, 4)
         before = copy.deepcopy(honest)
         fault.change(honest, at, stream(0))
-        pairs = list(zip(honest.records, before.records, strict=True))
-        same = all(torch.equal(a, b) if form == ROWS else a == b for a, b in pairs)
-        assert same
+        assert all(same(a, b) for a, b in zip(honest.records, before.records, strict=True))
         assert honest.beside == before.beside
 
 
