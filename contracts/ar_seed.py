@@ -2,11 +2,13 @@
 
 - The seed is null, a whole number, or a list of whole numbers. A number stands for itself and
   the ones behind it; a list has one seed for each output; null leaves every output to chance.
-- Every seed is 0 to 2**63 - 1: the AR server holds them in 64 bits with a sign.
+- Every seed is 0 to 2**63 - 1: the AR server holds them in 64 bits with a sign, and from 0.5.21
+  on refuses what does not fit.
 - The outputs of one request have seeds of their own, and output i is asked with seed i.
 
 The stage checks none of it. In service the head refuses what is no whole number or is under zero
-before a request is made of it, and nobody counts the list for this pipeline.
+before a request is made of it (`SamplingParams._validate`); nobody counts the list, since this
+pipeline has no stage that validates its input.
 
 The payload is the request's seed. The request says `outputs`, how many are asked for, and
 `seeded`, whether they are to be asked with seeds at all.
@@ -16,6 +18,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from contracts.contract import Clause, Contract, OwnerOf, Unchecked, Violation
+from contracts.releases import Span
 
 _LIMIT = 2**63
 
@@ -26,7 +29,13 @@ SEEDS_INTEGERS = Clause(
     incidental=("TypeError", "ValueError"),
 )
 SEEDS_COUNT = Clause("seeds-count", "A list has one seed for each output.")
-SEEDS_RANGE = Clause("seeds-range", "Every seed is 0 to 2**63 - 1.")
+SEEDS_RANGE = Clause(
+    "seeds-range",
+    "Every seed is 0 to 2**63 - 1.",
+    # The AR server's 400, as the stage hears it.
+    incidental=("HTTPError",),
+    accidents=Span("0.5.21"),
+)
 SEEDS_DISTINCT = Clause("seeds-distinct", "The outputs of one request have seeds of their own.")
 SEED_IDENTITY = Clause("seed-identity", "Output i is asked with seed i.", identity=True)
 
@@ -59,7 +68,11 @@ def _walk(
         yield Violation(SEEDS_COUNT, "$", f"{outputs} seeds", str(len(seed)))
     outside = next((i for i, s in enumerate(seeds) if type(s) is int and not 0 <= s < _LIMIT), None)
     if outside is not None:
-        yield Violation(SEEDS_RANGE, _at(seed, outside), "0 to 2**63 - 1", str(seeds[outside]))
+        numbers = [s for s in seeds if type(s) is int]
+        # Under zero is a seed to the server, and beyond 64 bits is none.
+        refused = None if any(not -_LIMIT <= s < _LIMIT for s in numbers) else ()
+        at, said = _at(seed, outside), str(seeds[outside])
+        yield Violation(SEEDS_RANGE, at, "0 to 2**63 - 1", said, incidental=refused)
     twin = next((i for i, s in enumerate(seeds) if s in seeds[:i]), None)
     if twin is not None:
         said = f"that of output {seeds.index(seeds[twin])} again"

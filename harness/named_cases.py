@@ -4,7 +4,6 @@ A user's are kept in `seamproof-cases.json` in the current folder, written whole
 """
 
 import json
-import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -142,7 +141,7 @@ def keep(name: str, case: Case) -> None:
     beside = KEPT.with_suffix(".writing")
     try:
         beside.write_text(text, encoding="utf-8")
-        os.replace(beside, KEPT)
+        beside.replace(KEPT)
     except OSError as error:
         raise UsageError(f"{KEPT} cannot be written: {error.strerror}") from error
 

@@ -2,7 +2,8 @@
 
 Driven: `process_mm_data_async` with a tokenized prompt, as the server calls it for the stage's
 request. The server does not call it at all for image data that is null, empty or made of nulls:
-then the tokens get a text's positions, and stand in no grid either.
+then the tokens get a text's positions, and stand in no grid either. From 0.5.22 on a gate in front
+refuses sizes that are no integers before they come here (`ar-request`).
 
 Provided, by name: the result's class, the special tokens and the prompt. The processor is built
 without its constructor, which wants a tokenizer; nothing else of its base is reached.

@@ -3,7 +3,8 @@
 Driven: `forward` with one or several outputs, and `run_grouped_requests` with two prompts, of
 which the first has the seed under test. Read: the `sampling_seed` of each item in the request
 that reached the simulated AR server. What a server then draws is another matter: SGLang's own
-heeds the seed only with `--enable-deterministic-inference`.
+heeds the seed only with `--enable-deterministic-inference`. The stage of 0.5.16 and 0.5.17 has no
+word for a seed in its requests, so the seam is not there.
 """
 
 from collections.abc import Mapping, Sequence

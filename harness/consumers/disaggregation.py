@@ -1,14 +1,15 @@
 """SGLang's disaggregated diffusion, loaded from upstream: the head and the workers.
 
-Provided, by name: the answer to a client (`OutputBatch`), the base of the sampling parameters
-and, where a worker is driven, the parts that a consumer names. The protocol, the codec, the
-states of a request and the expansion into outputs are upstream's own.
+Provided, by name: the logger, the answer to a client (`OutputBatch`), the base of the sampling
+parameters and, where a worker is driven, the parts that a consumer names. The protocol, the
+codec, the states of a request and the expansion into outputs are upstream's own.
 """
 
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
+from harness.consumers.glm_image_stage import quiet_logger
 from harness.upstream.loading import Needs, Upstream
 
 _MULTIMODAL = "sglang.multimodal_gen"
@@ -51,6 +52,7 @@ def load_disaggregated(upstream: Upstream, module: str) -> ModuleType:
             module,
             real=[name for name in _REAL if upstream.tree.file_of(name)],
             provided={
+                f"{_RUNTIME}.utils.logging_utils": {"init_logger": quiet_logger},
                 f"{_RUNTIME}.pipelines_core.schedule_batch": {"OutputBatch": OutputBatch},
                 f"{_MULTIMODAL}.configs.sample.sampling_params": {"SamplingParams": SamplingParams},
             },

@@ -16,9 +16,10 @@ from harness.upstream.hermetic import provide
 from harness.upstream.touches import Provided
 
 #: Pixels along one side of a cell of the latents.
-#: Source: faults.md's recomputed figures agree with zai-org/GLM-Image, vae/config.json
+#: Source: sglang 0.5.23, multimodal_gen/configs/models/vaes/glmimage.py, scale_factor_spatial
 PIXELS_PER_CELL = 8
 #: Cells of the latents along one side of a position of the denoiser.
+#: Source: sglang 0.5.23, multimodal_gen/configs/models/dits/glmimage.py, patch_size
 CELLS_PER_POSITION = 2
 
 
@@ -51,7 +52,7 @@ class Transformer(torch.nn.Module):
         super().__init__()
         self.weight = torch.nn.Parameter(torch.zeros(1))
         self.config = Provided(
-            "transformer.config", in_channels=4, num_layers=1, patch_size=CELLS_PER_POSITION
+            "transformer.config", in_channels=16, num_layers=1, patch_size=CELLS_PER_POSITION
         )
 
 

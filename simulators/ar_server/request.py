@@ -13,6 +13,7 @@ import json
 from dataclasses import dataclass, replace
 from typing import Any
 
+from contracts.releases import Span
 from simulators.ar_server.gate import gate_error
 from simulators.ar_server.shape import shape_errors, truth
 from simulators.http_answer import (
@@ -65,6 +66,10 @@ class Refusal:
     answer: Answer
 
 
+#: Releases that look at a sampling seed before they hand it on.
+_SEEDS_READ = Span("0.5.21")
+
+
 class _InvalidError(ValueError):
     """Upstream raises ValueError: status 400 with the text."""
 
@@ -94,7 +99,7 @@ def read_request(body: bytes, release: str) -> GenerateRequest | Refusal:
         return Refusal(value, json_answer(400, {"error": gated}))
     stream = truth(value.get("stream", False))
     try:
-        prompts, batch = _prompts(value)
+        prompts, batch = _prompts(value, release)
     except _InvalidError as error:
         return Refusal(value, _invalid(str(error), stream))
     except _UnhandledError:
@@ -129,7 +134,7 @@ def _unhandled(stream: bool) -> Answer:
     return replace(stream_answer([]), wire=Wire(content_length=CHUNKED, cut_at=0))
 
 
-def _prompts(body: dict[str, Any]) -> tuple[list[Prompt], bool]:
+def _prompts(body: dict[str, Any], release: str) -> tuple[list[Prompt], bool]:
     inputs, batch = _inputs(body)
     params = body.get("sampling_params")
     samples = _sample_count(params)
@@ -142,10 +147,12 @@ def _prompts(body: dict[str, Any]) -> tuple[list[Prompt], bool]:
     images = _images(body.get("image_data"), count, batch)
     if isinstance(body.get("rid"), list):
         _refuse_twins(body["rid"])
-    prompts = [
-        Prompt(tuple(ids), _max_new_tokens(_params(params, index, batch, samples)), image, rid)
-        for index, (ids, image, rid) in enumerate(zip(inputs, images, rids, strict=True))
-    ]
+    prompts = []
+    for index, (ids, image, rid) in enumerate(zip(inputs, images, rids, strict=True)):
+        own = _params(params, index, batch, samples)
+        prompts.append(Prompt(tuple(ids), _max_new_tokens(own), image, rid))
+        if release in _SEEDS_READ:
+            _refuse_seed(own.get("sampling_seed"))
     return [prompt for prompt in prompts for _ in range(max(samples, 1))], batch
 
 
@@ -229,3 +236,10 @@ def _max_new_tokens(params: dict[str, Any]) -> int:
     if count < 0:
         raise _InvalidError(f"max_new_tokens must be at least 0, got {count}.")
     return int(count)
+
+
+def _refuse_seed(seed: Any) -> None:
+    if seed is not None and not isinstance(seed, int):
+        raise _InvalidError(f"sampling_seed must be an integer, got {type(seed).__name__}.")
+    if seed is not None and not -(2**63) <= seed < 2**63:
+        raise _InvalidError(f"sampling_seed must be in [-2**63, 2**63 - 1], got {seed}.")

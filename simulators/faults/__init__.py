@@ -57,8 +57,8 @@ _THINGS = (*_LISTS, GROUP, RESULTS, FRAMES)
 # One row a fault: name, kind, change, forms of payload, places, picture.
 # fmt: off
 _TABLE = (
-    Fault("noop", "noop", noop, (*_THINGS, REQUEST, SIZE), whole, "[a b c] -> [a b c]",
-          benign=True),
+    Fault("noop", "noop", noop, (*_THINGS, ANSWER, REQUEST, SIZE), whole,
+          "[a b c] -> [a b c]", benign=True),
     Fault("omission", "omission", omission.omission, _THINGS, each, "[a b c] -> [a c]"),
     Fault("usage-omission", "omission", omission.usage_omission, (ROWS,), whole,
           "usage [1 2 3] -> usage [1 2]"),

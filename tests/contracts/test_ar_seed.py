@@ -43,7 +43,7 @@ def test_honest_seeds_break_nothing() -> None:
         ([70, 90], {"seeds-count"}, ()),
         ([70, 90, 110, 130], {"seeds-count"}, ()),
         ([70, -90, 110], {"seeds-range", "seed-identity"}, ()),
-        ([70, 2**63, 110], {"seeds-range", "seed-identity"}, ()),
+        ([70, 2**63, 110], {"seeds-range", "seed-identity"}, ("HTTPError",)),
         ([70, 70, 110], {"seeds-distinct", "seed-identity"}, ()),
         ([90, 70, 110], {"seed-identity"}, ()),
         (70, {"seed-identity"}, ()),
@@ -66,6 +66,14 @@ def test_the_first_seed_that_cannot_be_read_decides_how_the_call_ends() -> None:
 
     assert violation.where == "$[0]"
     assert violation.accident("0.5.23") == ("ValueError",)
+
+
+def test_what_64_bits_cannot_hold_was_sent_on_once() -> None:
+    """Until the server looked at the seed, nothing stopped it."""
+    violation = broken([70, 2**63, 110])["seeds-range"]
+
+    assert ending([violation], "0.5.20") is None
+    assert ending([violation], "0.5.21") is violation
 
 
 def test_seeds_behind_the_last_output_are_not_read() -> None:

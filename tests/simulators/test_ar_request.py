@@ -164,6 +164,26 @@ def test_the_gate_lists_the_sampling_fields_of_the_release() -> None:
     assert old.startswith("unknown field `bar`, expected one of `max_new_tokens`, `stop`, ")
 
 
+@pytest.mark.parametrize("release", ["0.5.21", "0.5.23"])
+@pytest.mark.parametrize("seed", [2**63, -(2**63) - 1])
+def test_a_seed_of_more_than_64_bits_is_a_400_from_0_5_21_on(release: str, seed: int) -> None:
+    """Before it is handed on; the releases before take what they get."""
+    body = {"input_ids": [1], "sampling_params": {"max_new_tokens": 1, "sampling_seed": seed}}
+    text = f"sampling_seed must be in [-2**63, 2**63 - 1], got {seed}."
+
+    assert answer(body, release) == (400, {"error": {"message": text}})
+    assert answer(body, "0.5.20")[0] == 200
+
+
+def test_a_seed_that_is_no_integer_is_refused_by_0_5_21_itself() -> None:
+    """Later releases refuse it at the gate, with another text."""
+    body = {"input_ids": [1], "sampling_params": {"max_new_tokens": 1, "sampling_seed": "7"}}
+    text = "sampling_seed must be an integer, got str."
+
+    assert answer(body, "0.5.21") == (400, {"error": {"message": text}})
+    assert answer(body, "0.5.22") == (400, {"error": 'invalid type: string "7", expected i64'})
+
+
 @pytest.mark.parametrize("release", ["0.5.16", "0.5.18", "0.5.22", "0.5.23"])
 def test_what_the_stage_sends_is_accepted(release: str) -> None:
     """The stage's batch and single requests pass every check of every release."""
