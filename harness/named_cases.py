@@ -26,6 +26,11 @@ class Named:
 
 #: Public reports, retold as small inputs; `docs/wild.md` says which are not here, and why.
 REPORTED = {
+    "B01": Named(
+        "image-resolution canvas-twelve-less shape=512x512",
+        Verdict.TOLERATED,
+        "500x500 is rounded one way before the AR server and another way before the denoiser",
+    ),
     "B03a": Named(
         "ar-batch duplication-extra records=2 shape=64x96 at=1",
         Verdict.REFUSED,

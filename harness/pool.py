@@ -13,6 +13,7 @@ import signal
 import sys
 import tempfile
 import time
+from collections import deque
 from collections.abc import Iterator, Sequence
 from multiprocessing import forkserver
 from multiprocessing.connection import wait
@@ -41,6 +42,8 @@ PRELOADED = (
     "harness.worker",
 )
 _BATCH = 16
+#: Cases of one seam from which on a second worker is worth the loading.
+_WORTH_SHARING = 64
 #: Seconds that a seam's modules may take to load: an installed SGLang takes over a minute.
 _LOADING_S = 300.0
 #: Seconds that a hung worker has for writing its stack.
@@ -77,11 +80,6 @@ class Pool:
         """The process ids of the workers that live now."""
         return [worker.pid for worker in self._workers]
 
-    def warm(self) -> None:
-        """Start the workers now, so that their imports run while the caller does other things."""
-        while len(self._workers) < self._count:
-            self._workers.append(self._worker())
-
     def run(
         self, cases: Sequence[Case], progress: Progress = unheard, whole: bool = False
     ) -> list[CaseResult]:
@@ -92,29 +90,49 @@ class Pool:
             progress: Told how many cases of how many are done.
             whole: Whether the results shall hold requests and payloads too.
         """
-        self.warm()
-        waiting = [Job(index, case, whole=whole) for index, case in enumerate(cases)]
-        waiting.reverse()
+        waiting: _Waiting = {}
+        for index, case in enumerate(cases):
+            waiting.setdefault(case.seam, deque()).append(Job(index, case, whole=whole))
         results: dict[int, CaseResult] = {}
         while len(results) < len(cases):
-            for worker in self._workers:
-                if not worker.jobs and waiting:
-                    worker.give([waiting.pop() for _ in range(min(_BATCH, len(waiting)))])
+            self._give(waiting)
             for done in self._step():
                 results[done.index] = done.result
                 progress(len(results), len(cases))
             for worker in [w for w in self._workers if w.over]:
-                self._workers[self._workers.index(worker)] = self._worker()
+                self._workers.remove(worker)
                 for done in self._bury(worker, waiting):
                     results[done.index] = done.result
                     progress(len(results), len(cases))
         return [results[index] for index in range(len(cases))]
 
-    def _worker(self) -> "_Worker":
+    def _give(self, waiting: "_Waiting") -> None:
+        # A worker is one seam's for good: what a seam loads for real is a stub to another, and a
+        # verdict must not depend on what ran before it.
+        while sum(1 for worker in self._workers if worker.jobs) < self._count:
+            busy = {worker.seam for worker in self._workers if worker.jobs}
+            seam = _next_seam(waiting, busy)
+            if seam is None:
+                return
+            jobs = waiting[seam]
+            worker = self._worker_for(seam)
+            worker.give([jobs.popleft() for _ in range(min(_BATCH, len(jobs)))])
+
+    def _worker_for(self, seam: str) -> "_Worker":
+        idle = [worker for worker in self._workers if not worker.jobs and not worker.over]
+        for worker in idle:
+            if worker.seam == seam:
+                return worker
+        worker = self._worker(seam)
+        self._workers.append(worker)
+        return worker
+
+    def _worker(self, seam: str) -> "_Worker":
         self._started += 1
         folder = Path(self._folder.name, str(self._started))
         folder.mkdir()
-        return _Worker(self._context, Setup(self._tree, self._device, Path.cwd(), folder))
+        setup = Setup(self._tree, self._device, Path.cwd(), folder)
+        return _Worker(self._context, setup, seam)
 
     def _step(self) -> Iterator[Done]:
         busy = [worker for worker in self._workers if worker.jobs]
@@ -128,10 +146,11 @@ class Pool:
                 worker.hung = True
                 worker.over = True
 
-    def _bury(self, worker: "_Worker", waiting: list[Job]) -> Iterator[Done]:
+    def _bury(self, worker: "_Worker", waiting: "_Waiting") -> Iterator[Done]:
         outcome = worker.bury(self._tree)
         job, rest = worker.jobs[0], worker.jobs[1:]
-        waiting.extend(reversed(rest))
+        again = waiting[job.case.seam]
+        again.extendleft(reversed(rest))
         how = outcome.death
         if worker.phase == LOADING:
             yield Done(job.index, unjudged(job.case, f"the worker {how} while loading the seam"))
@@ -140,19 +159,35 @@ class Pool:
         elif worker.phase == "golden":
             yield Done(job.index, unjudged(job.case, f"the golden run {how}"))
         else:
-            waiting.append(Job(job.index, job.case, outcome))
+            again.appendleft(Job(job.index, job.case, outcome, job.whole))
+
+
+#: Jobs that no worker has yet, by seam.
+_Waiting = dict[str, deque[Job]]
+
+
+def _next_seam(waiting: _Waiting, busy: set[str]) -> str | None:
+    # A seam of one's own first: loading it twice costs more than it saves, but for a long one.
+    left = {seam: len(jobs) for seam, jobs in waiting.items() if jobs}
+    free = {seam: count for seam, count in left.items() if seam not in busy}
+    shared = {seam: count for seam, count in left.items() if count > _WORTH_SHARING}
+    for candidates in (free, shared):
+        if candidates:
+            return max(candidates, key=lambda seam: candidates[seam])
+    return None
 
 
 class _Worker:
     """One worker process, seen from outside."""
 
-    def __init__(self, context: ForkServerContext, setup: Setup) -> None:
+    def __init__(self, context: ForkServerContext, setup: Setup, seam: str) -> None:
         self.connection, theirs = context.Pipe()
         self._folder = setup.folder
         self._process: ForkServerProcess = context.Process(target=work, args=(theirs, setup))
         with _empty_main():
             self._process.start()
         theirs.close()
+        self.seam = seam
         self.jobs: list[Job] = []
         self.phase = LOADING
         self.due = 0.0
