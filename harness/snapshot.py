@@ -127,6 +127,7 @@ class Change(StrEnum):
     BROKEN = "broken"
     NEWLY_OPEN = "newly open"
     NEWLY_GUARDED = "newly guarded"
+    CLOSED = "closed"
     CHANGED = "changed"
     REWORDED = "reworded"
     ADDED = "added"
@@ -164,5 +165,7 @@ def _change(old: Entry | None, new: Entry | None) -> Change:
         return Change.NEWLY_OPEN
     if new["verdict"] == Verdict.REFUSED and old["verdict"] != Verdict.REFUSED:
         return Change.NEWLY_GUARDED
+    if now == Promise.KEPT and was != Promise.KEPT:
+        return Change.CLOSED
     same = (was, old["verdict"]) == (now, new["verdict"])
     return Change.REWORDED if same else Change.CHANGED

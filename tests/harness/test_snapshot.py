@@ -19,6 +19,7 @@ REFUSED = CaseResult(
 SILENT = replace(
     REFUSED, verdict=Verdict.SILENT, promise=Promise.OPEN, text=None, detail="output 0 is empty"
 )
+TOLERATED = replace(SILENT, verdict=Verdict.TOLERATED, promise=Promise.KEPT, detail="")
 BROKEN = replace(SILENT, promise=Promise.BROKEN)
 
 
@@ -65,6 +66,7 @@ def test_a_file_that_is_no_snapshot_is_refused(text: str) -> None:
         (REFUSED, BROKEN, Change.BROKEN),
         (REFUSED, SILENT, Change.NEWLY_OPEN),
         (SILENT, REFUSED, Change.NEWLY_GUARDED),
+        (SILENT, TOLERATED, Change.CLOSED),
         (SILENT, replace(SILENT, verdict=Verdict.HUNG), Change.CHANGED),
         (REFUSED, replace(REFUSED, text="got only {got}"), Change.REWORDED),
         (None, REFUSED, Change.ADDED),
