@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from contracts.clauses.ar_item import ITEM_CLAUSES, asked_item, walk_item
+from contracts.clauses.ar_item import ITEM_CLAUSES, walk_single
 from contracts.clauses.http_reply import NO_JSON, WIRE_CLAUSES, Heard, parsed, walk_wire
 from contracts.contract import Contract, OwnerOf, Unchecked, Violation
 
@@ -30,7 +30,7 @@ def _walk(heard: Heard, asked: Asked, owner_of: OwnerOf | None) -> Iterator[Viol
     if item is NO_JSON:
         yield from (Unchecked(clause, "the body is no JSON") for clause in ITEM_CLAUSES)
     else:
-        yield from walk_item(item, asked_item(asked.body), "$", owner_of, usage_first=True)
+        yield from walk_single(item, asked.body, owner_of)
 
 
 CONTRACT = Contract(

@@ -270,6 +270,19 @@ def asked_item(request: Mapping[str, Any]) -> AskedItem:
     return _asked(0, request["input_ids"], request["image_data"], request["sampling_params"])
 
 
+def walk_single(
+    reply: Any, request: Mapping[str, Any], owner_of: OwnerOf | None
+) -> Iterator[Violation | Unchecked]:
+    """Yield what the reply to a single request breaks: it is one item, and its usage is read first.
+
+    Args:
+        reply: The parsed JSON body of the reply.
+        request: The JSON body of the request, as `asked_item` takes it.
+        owner_of: Reads the item's stamps.
+    """
+    return walk_item(reply, asked_item(request), "$", owner_of, usage_first=True)
+
+
 def asked_items(request: Mapping[str, Any]) -> list[AskedItem]:
     """Return what a batch request asked of each item.
 
