@@ -28,6 +28,7 @@ from harness.seams import SEAMS
 from harness.telling import Progress, unheard
 from harness.upstream.source import INSTALLED, Tree
 from harness.worker import LOADING, STACK_FILE, Begun, Done, Job, Setup, work
+from simulators.faults import FAULTS
 
 #: What the fork server imports once, for every worker.
 PRELOADED = (
@@ -91,7 +92,8 @@ class Pool:
             whole: Whether the results shall hold requests and payloads too.
         """
         waiting: _Waiting = {}
-        for index, case in enumerate(cases):
+        # What may wait out a deadline is begun first, so that the rest runs meanwhile.
+        for index, case in sorted(enumerate(cases), key=lambda item: -_seconds(item[1])):
             waiting.setdefault(case.seam, deque()).append(Job(index, case, whole=whole))
         results: dict[int, CaseResult] = {}
         while len(results) < len(cases):
@@ -169,12 +171,18 @@ _Waiting = dict[str, deque[Job]]
 def _next_seam(waiting: _Waiting, busy: set[str]) -> str | None:
     # A seam of one's own first: loading it twice costs more than it saves, but for a long one.
     left = {seam: len(jobs) for seam, jobs in waiting.items() if jobs}
-    free = {seam: count for seam, count in left.items() if seam not in busy}
-    shared = {seam: count for seam, count in left.items() if count > _WORTH_SHARING}
+    free = [seam for seam in left if seam not in busy]
+    shared = [seam for seam, count in left.items() if count > _WORTH_SHARING]
     for candidates in (free, shared):
         if candidates:
-            return max(candidates, key=lambda seam: candidates[seam])
+            return max(candidates, key=lambda seam: _seconds(waiting[seam][0].case))
     return None
+
+
+def _seconds(case: Case) -> float:
+    # What a case takes at most: a delay may last to the deadline.
+    kinds = {FAULTS[step.fault].kind for step in case.steps if step.fault in FAULTS}
+    return SEAMS[case.seam].deadline_s if "delay" in kinds else 0.0
 
 
 class _Worker:
