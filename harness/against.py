@@ -10,6 +10,8 @@ from harness.errors import SnapshotError
 from harness.runner import Report, Selection
 from harness.seam import Seam
 from harness.snapshot import Difference, Snapshot, differences, read
+from harness.telling import Say, unheard
+from harness.upstream.source import find
 
 
 def compare(
@@ -33,6 +35,16 @@ def compare(
         after = Snapshot.of(seam.name, report.release, report.results)
         found += differences(_only(before, selection), after)
     return found
+
+
+def prepare(against: str, selection: Selection, say: Say = unheard) -> None:
+    """See before a long run that the other source can be compared with.
+
+    Raises:
+        SourceError: if it has no snapshots that serve and there is no such source.
+    """
+    if any(_committed(against, seam) is None for seam in selection.chosen_seams()):
+        find(against, say)
 
 
 def _committed(source: str, seam: Seam) -> Snapshot | None:

@@ -99,6 +99,7 @@ def check(
     ] = None,
 ) -> None:
     """Run the contracts on a source and say what it does with every fault."""
+    from harness.against import prepare
     from harness.runner import Selection
     from harness.runner import check as run_check
 
@@ -114,6 +115,8 @@ def check(
             finally:
                 telling.close()
 
+        if against is not None:
+            prepare(against, selection, telling.say)
         report = run(_source(source, sglang))
         _write(report, format, strict)
         if against is not None:

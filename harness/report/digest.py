@@ -94,13 +94,14 @@ def broken(report: Report) -> list[CaseResult]:
     return [result for result in report.results if result.promise is Promise.BROKEN]
 
 
-def not_judged(report: Report) -> dict[tuple[Verdict, str], list[CaseResult]]:
-    """Return the cases that say nothing, by verdict and reason."""
-    found: dict[tuple[Verdict, str], list[CaseResult]] = {}
+def not_judged(report: Report) -> list[list[CaseResult]]:
+    """Return the cases that say nothing, gathered by seam, verdict and reason."""
+    found: dict[tuple[str, Verdict, str], list[CaseResult]] = {}
     for result in report.results:
         if result.verdict in UNJUDGED:
-            found.setdefault((result.verdict, result.detail), []).append(result)
-    return found
+            key = (result.seam, result.verdict, result.detail)
+            found.setdefault(key, []).append(result)
+    return list(found.values())
 
 
 def head(report: Report) -> str:

@@ -12,8 +12,9 @@ def text(report: Report) -> str:
     for result in broken(report):
         why = result.detail or f"{result.exception}: {result.message}"
         lines += [f"- **broken** `{result.case}`: {result.verdict}, {_plain(why)}"]
-    for (verdict, reason), results in not_judged(report).items():
-        lines += [f"- {results[0].seam}: {len(results)} {verdict}, {_plain(reason)}"]
+    for results in not_judged(report):
+        one = results[0]
+        lines += [f"- {one.seam}: {len(results)} {one.verdict}, {_plain(one.detail)}"]
     if report.unreachable:
         lines += [f"- unreachable guards: {', '.join(report.unreachable)}"]
     for seam, faults in rows(report).items():

@@ -37,10 +37,10 @@ def show(report: Report, out: Console) -> None:
     for seam, faults in rows(report).items():
         if faults[0].results[0].verdict is not Verdict.ABSENT:
             out.print(_table(seam, faults))
-    for (verdict, reason), results in not_judged(report).items():
-        many = f" ({len(results)} cases)" if len(results) > 1 else ""
+    for results in not_judged(report):
+        one, many = results[0], f" ({len(results)} cases)" if len(results) > 1 else ""
         out.print(
-            f"[bold]{results[0].seam}[/] is {verdict}{many}: {escape(reason)}", highlight=False
+            f"[bold]{one.seam}[/] is {one.verdict}{many}: {escape(one.detail)}", highlight=False
         )
     for result in broken(report):
         out.print(f"[bold red]broken[/] {escape(result.case)}", highlight=False)

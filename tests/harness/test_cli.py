@@ -312,7 +312,6 @@ def test_an_absent_seam_is_said_and_fails_nothing() -> None:
     assert [case["promise"] for case in report["cases"]] == [None]
 
 
-@pytest.mark.xfail(strict=True, reason="seams with one reason are told under the first one's name")
 def test_a_tree_without_any_seam_is_absent_throughout(tmp_path: Path) -> None:
     """Each seam is named once, and the assumed release is said."""
     (tmp_path / "sglang").mkdir()
