@@ -4,6 +4,7 @@ It never runs anything, has no branch for a seam, and does not know which fault 
 reads the violations, the faulty outcome and the golden one.
 """
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -82,6 +83,9 @@ def _verdict(
 ) -> tuple[Verdict, str]:
     if run.unsure:
         return Verdict.INCONCLUSIVE, "; ".join(run.unsure)
+    if golden is not None and golden.unsure:
+        said = "; ".join(golden.unsure)
+        return Verdict.INCONCLUSIVE, f"its golden run could not be judged: {said}"
     if golden is None and violations:
         return Verdict.INCONCLUSIVE, f"the honest payload breaks a clause: {violations[0]}"
     if run.ending is Ending.CRASHED:
@@ -116,11 +120,16 @@ def _of_error(
             + ("the error is an accident" if known else f"expected {expected}, by accident")
         )
     refusal = stop.refusal(guard)
-    if raised.type == guard.error and refusal in raised.message:
+    if raised.type == guard.error and _says(raised.message, refusal):
         return Verdict.REFUSED, ""
     if raised.type == guard.error and _constant(guard) in raised.message:
         return Verdict.MISREPORTED, f"false numbers: the truth is {refusal!r}"
     return Verdict.MISREPORTED, f"{stop.clause.name} documents {guard.error}: {refusal!r}"
+
+
+def _says(message: str, refusal: str) -> bool:
+    # A number at either end must not be a part of a longer one: "got 1" is not said by "got 15".
+    return re.search(rf"(?<!\d){re.escape(refusal)}(?!\d)", message) is not None
 
 
 def _constant(guard: Guard) -> str:

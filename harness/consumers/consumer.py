@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 from harness.outcome import NOTHING, Ending, Outcome, Passed, Raised, Run, Span, Whose
 from harness.upstream.loading import Upstream
+from harness.upstream.stub_names import HIDDEN
 from harness.upstream.stubs import is_stub
 from harness.upstream.touches import LEDGER, Provided
 from simulators.faults import Fault, Place
@@ -76,11 +77,17 @@ def outcome_of(upstream: Upstream, call: Callable[[], Output]) -> Outcome:
     unsure = [*LEDGER.take(), *_stubs_in(output.value)]
     if raised is not None and ("Stub" in raised.message or "BaseException" in raised.message):
         unsure.append(f"a stub had a part in {raised.type}: {raised.message}")
+    if raised is not None and raised.type == "NameError" and _names_hidden(raised.message):
+        unsure.append(f"a stub was looked for where it cannot be found: {raised.message}")
     if unsure:
         return Outcome(Ending.RAISED if raised else Ending.ACCEPTED, raised, unsure=tuple(unsure))
     if raised is not None:
         return Outcome(Ending.RAISED, raised)
     return Outcome(Ending.ACCEPTED, None, output.spans, output.facts or {})
+
+
+def _names_hidden(message: str) -> bool:
+    return any(f"name '{name}'" in message for name in HIDDEN)
 
 
 def _raised(error: BaseException, upstream: Upstream) -> Raised:

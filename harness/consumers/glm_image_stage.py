@@ -15,6 +15,7 @@ import torch
 
 from harness.upstream.hermetic import provide
 from harness.upstream.loading import Needs, Upstream
+from harness.upstream.stub_names import names
 from harness.upstream.touches import Provided
 from simulators.prior_grid import prior_grids
 
@@ -112,7 +113,7 @@ def load_stage(upstream: Upstream, module: str, device: torch.device) -> tuple[M
             },
         )
     )
-    if "current_platform" in vars(glm):
+    if "current_platform" in names(glm):
         platform = Provided("current_platform", get_local_torch_device=lambda: device)
         provide(glm, current_platform=platform)
     else:

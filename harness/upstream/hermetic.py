@@ -15,7 +15,7 @@ from pathlib import Path
 from types import FrameType, ModuleType
 from typing import Any
 
-from harness.upstream import blind_spots
+from harness.upstream import blind_spots, stub_names
 from harness.upstream.loading import Needs
 from harness.upstream.source import Tree
 from harness.upstream.stubs import StubModule
@@ -53,6 +53,9 @@ class Hermetic:
             if touched := LEDGER.take():
                 # The module swallowed the raise, and now believes what only a stub told it.
                 raise NotProvided("; ".join(touched))
+            # Not before all is loaded: a module's names are read by others' decorators.
+            for name in self._finder.real:
+                stub_names.hide(sys.modules[name])
             return module
         finally:
             LEDGER.sealed = True
@@ -123,6 +126,7 @@ class _RealLoader(importlib.machinery.SourceFileLoader):
     """Runs upstream's file, then closes what its stubs could not notice."""
 
     def exec_module(self, module: ModuleType) -> None:
+        stub_names.prepare(module)
         super().exec_module(module)
         blind_spots.close(module, Path(self.path).read_text(encoding="utf-8"))
 
@@ -147,6 +151,6 @@ def provide(module: ModuleType, **members: Any) -> None:
             go unnoticed.
     """
     for name, value in members.items():
-        if name not in vars(module):
+        if name not in stub_names.names(module):
             raise AttributeError(f"{module.__name__} has no {name} to provide")
         setattr(module, name, value)

@@ -35,6 +35,11 @@ def is_stub(value: object) -> bool:
     )
 
 
+def stub_name(value: Any) -> str:
+    """Return the name of a stub, without touching it."""
+    return _named(value) if type(value) is Stub else _class_name(value)
+
+
 def _named(value: Any) -> str:
     if type(value) is Stub:
         return str(object.__getattribute__(value, "_name"))
@@ -216,12 +221,15 @@ class StubModule(types.ModuleType):
     def __init__(self, name: str) -> None:
         super().__init__(name)
         self.__path__: list[str] = []
+        self._made: dict[str, Any] = {}
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
         if LEDGER.sealed:
             LEDGER.reach(f"{self.__name__}.{name}", "named")
+        if name in self._made:
+            return self._made[name]
         value: Any
         if name.endswith(("Error", "Exception", "Warning")):
             value = stub_error(name, self.__name__)
@@ -229,5 +237,6 @@ class StubModule(types.ModuleType):
             value = stub_class(name, self.__name__)
         else:
             value = Stub(f"{self.__name__}.{name}")
-        setattr(self, name, value)
+        # Not an attribute: the next time it is named shall be seen too.
+        self._made[name] = value
         return value

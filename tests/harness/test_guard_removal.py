@@ -220,7 +220,6 @@ def exit_of(tree: Path, line: str) -> int:
     return CliRunner().invoke(app, ["run", line, "--sglang", str(tree)]).exit_code
 
 
-@pytest.mark.xfail(strict=True, reason="`got 1` is taken to be said by `got 15`")
 def test_guards_that_say_false_numbers_are_misreported(newest: Tree, tmp_path: Path) -> None:
     """The right error with one number that is not true is no refusal."""
     names = [name for name in WORDED if "{" in GUARDS[name].text]
