@@ -168,11 +168,14 @@ def walk_wire(heard: Heard, timeout_s: float) -> Iterator[Violation | Unchecked]
         return
     yield from _walk_time(heard, timeout_s)
     yield from _walk_redirect(heard)
-    yield from _walk_whole(heard)
+    if heard.reset == "within":
+        yield Violation(REPLY_WHOLE, "reply", "the whole", "a reset in the middle")
     body, found = _decoded(heard)
-    # A client unpacks the body before it looks at the status, and reads it as text after.
+    # A client unpacks what comes as it comes, before it misses the rest and sees the status; it
+    # reads the whole as text after that.
     if found is not None and found.clause is ENCODING_TRUE:
         yield found
+    yield from _walk_whole(heard)
     yield from _walk_status(heard)
     if found is not None and found.clause is CHARSET_TRUE:
         yield found
@@ -212,9 +215,8 @@ def _walk_redirect(heard: Heard) -> Iterator[Violation]:
 
 
 def _walk_whole(heard: Heard) -> Iterator[Violation]:
-    if heard.reset == "within":
-        yield Violation(REPLY_WHOLE, "reply", "the whole", "a reset in the middle")
-    elif heard.declared is not None and heard.declared > len(heard.body):
+    short = heard.declared is not None and heard.declared > len(heard.body)
+    if short and not heard.reset:
         said = f"{len(heard.body)} bytes"
         yield Violation(REPLY_WHOLE, "reply", f"{heard.declared} bytes", said)
 

@@ -61,7 +61,7 @@ class ArTransport:
         return str(told.beside["url"])
 
     def _passed(self, url: str, asked: Asked | None) -> Passed | None:
-        if url == CLOSED_URL:
+        if url.rstrip("/") == CLOSED_URL:
             return Passed(Heard(url, reachable=False), Asked(READ_S, {}))
         seen = self._ar.exchange()
         if seen is None:
