@@ -4,10 +4,10 @@
 """
 
 from contracts.releases import Span
-from harness.seam import Dim, Seam, Space, one_of, size, whole_number
+from harness.glm_image_rows import GLM_IMAGE, SHAPE_DIM
+from harness.seam import Dim, Seam, Space, one_of, whole_number
 from simulators.payload import FRAMES, GROUP, RESULTS, ROWS, SIZE
 
-_GLM_IMAGE = "sglang.multimodal_gen.runtime.pipelines_core.stages.model_specific_stages.glm_image"
 _DISAGGREGATION = "sglang.multimodal_gen.runtime.disaggregation"
 
 
@@ -18,7 +18,6 @@ def _is_margin(value: str) -> bool:
 
 _OUTPUTS = Dim("a count of outputs, 1 to 64", whole_number(1, 64))
 _REQUESTS = Dim("a count of requests, 1 to 64", whole_number(1, 64))
-_SHAPE = Dim("height x width in pixels, multiples of 32, as in 64x96", size(32))
 _MARGIN = Dim("rows x columns that are cut off, each below 32, as in 4x6", _is_margin)
 _OUTPUTS_EACH = Dim("outputs for each request, 1 to 64", whole_number(1, 64), "1")
 _SIZE_ENTRY = Dim("forward, grouped or prior", one_of("forward", "grouped", "prior"), "forward")
@@ -61,9 +60,9 @@ IMAGE_SEAMS = (
         name="ar-row-broadcast",
         consumer="harness.consumers.ar_row_broadcast:ArRowBroadcast",
         forms=(ROWS,),
-        modules=((Span(), _GLM_IMAGE),),
+        modules=((Span(), GLM_IMAGE),),
         symbol="_repeat_to_batch",
-        dims={"records": _OUTPUTS, "shape": _SHAPE},
+        dims={"records": _OUTPUTS, "shape": SHAPE_DIM},
         spaces=(
             Space({"records": ("1", "3"), "shape": ("64x96",)}, faults=_ROWS_ALONE),
             Space({"records": ("8",), "shape": ("32x32",)}, faults=_ROWS_ALONE, every_place=False),
@@ -75,7 +74,7 @@ IMAGE_SEAMS = (
         forms=(ROWS,),
         modules=((Span(), f"{_DISAGGREGATION}.scheduler_mixin"),),
         symbol="_expand_glm_distributed_outputs",
-        dims={"records": _OUTPUTS, "shape": _SHAPE, "seeds": _EXPANDED_SEEDS},
+        dims={"records": _OUTPUTS, "shape": SHAPE_DIM, "seeds": _EXPANDED_SEEDS},
         spaces=(
             Space({"records": ("1", "3"), "shape": ("64x96",)}),
             Space({"records": ("8",), "shape": ("64x64",), "seeds": ("list",)}, every_place=False),
@@ -98,9 +97,9 @@ IMAGE_SEAMS = (
         name="image-crop",
         consumer="harness.consumers.image_crop:ImageCrop",
         forms=(FRAMES,),
-        modules=((Span(), _GLM_IMAGE),),
+        modules=((Span(), GLM_IMAGE),),
         symbol="center_crop_glm_image_output",
-        dims={"records": _OUTPUTS, "shape": _SHAPE, "margin": _MARGIN},
+        dims={"records": _OUTPUTS, "shape": SHAPE_DIM, "margin": _MARGIN},
         spaces=(
             Space({"records": ("2",), "shape": ("64x96",), "margin": ("4x6",)}),
             Space(
@@ -113,27 +112,27 @@ IMAGE_SEAMS = (
         name="ar-grouped",
         consumer="harness.consumers.ar_grouped:ArGrouped",
         forms=(GROUP,),
-        modules=((Span(), _GLM_IMAGE),),
+        modules=((Span(), GLM_IMAGE),),
         symbol="GlmImageAR.run_grouped_requests",
-        dims={"records": _REQUESTS, "shape": _SHAPE, "outputs": _OUTPUTS_EACH},
+        dims={"records": _REQUESTS, "shape": SHAPE_DIM, "outputs": _OUTPUTS_EACH},
         spaces=_GROUPS,
     ),
     Seam(
         name="ar-grouped-shapes",
         consumer="harness.consumers.ar_grouped_shapes:ArGroupedShapes",
         forms=(GROUP,),
-        modules=((Span(), _GLM_IMAGE),),
+        modules=((Span(), GLM_IMAGE),),
         symbol="GlmImageAR.generate_and_assign_prior_tokens",
-        dims={"records": _REQUESTS, "shape": _SHAPE, "outputs": _OUTPUTS_EACH},
+        dims={"records": _REQUESTS, "shape": SHAPE_DIM, "outputs": _OUTPUTS_EACH},
         spaces=_GROUPS,
     ),
     Seam(
         name="image-resolution",
         consumer="harness.consumers.image_resolution:ImageResolution",
         forms=(SIZE,),
-        modules=((Span(), _GLM_IMAGE),),
+        modules=((Span(), GLM_IMAGE),),
         symbol="GlmImageAR.generate_prior_tokens",
-        dims={"shape": _SHAPE, "entry": _SIZE_ENTRY},
+        dims={"shape": SHAPE_DIM, "entry": _SIZE_ENTRY},
         spaces=(
             Space({"shape": ("64x96",), "entry": ("forward", "grouped", "prior")}),
             Space(

@@ -6,16 +6,13 @@
 from collections.abc import Mapping
 
 from contracts.releases import Span
-from harness.seam import Dim, Seam, Space, one_of, size, whole_number
+from harness.glm_image_rows import GLM_IMAGE, SEEDS_DIM, SHAPE_DIM
+from harness.seam import Dim, Seam, Space, one_of, whole_number
 from simulators.payload import GRIDS, REQUEST, SEEDS
 
-_GLM_IMAGE = "sglang.multimodal_gen.runtime.pipelines_core.stages.model_specific_stages.glm_image"
-
-_SHAPE = Dim("height x width in pixels, multiples of 32, as in 64x96", size(32))
 _PROMPT = Dim("ids of the prompt, 1 to 4096", whole_number(1, 4096), "7")
 _PROMPTS = Dim("a count of prompts, 1 to 64", whole_number(1, 64))
 _OUTPUTS = Dim("outputs for each prompt, 1 to 64", whole_number(1, 64))
-_SEEDS = Dim("none, int or list", one_of("none", "int", "list"), "int")
 _ENTRY = Dim("forward or grouped", one_of("forward", "grouped"), "forward")
 
 _GRIDS_TWICE = (
@@ -81,7 +78,7 @@ REQUEST_SEAMS = (
         forms=(GRIDS,),
         modules=((Span(), "sglang.srt.multimodal.processors.glm_image"),),
         symbol="GlmImageProcessor.process_mm_data_async",
-        dims={"shape": _SHAPE, "prompt": _PROMPT},
+        dims={"shape": SHAPE_DIM, "prompt": _PROMPT},
         spaces=(
             Space({"shape": ("64x96",)}, composites=_GRIDS_TWICE),
             Space({"shape": ("1024x1024",), "prompt": ("1", "300")}, faults=_OF_SQUARE_GRIDS),
@@ -93,9 +90,9 @@ REQUEST_SEAMS = (
         name="ar-seed",
         consumer="harness.consumers.ar_seed:ArSeed",
         forms=(SEEDS,),
-        modules=((Span(), _GLM_IMAGE),),
+        modules=((Span(), GLM_IMAGE),),
         symbol="GlmImageAR._external_ar_sampling_params",
-        dims={"outputs": _OUTPUTS, "seeds": _SEEDS, "entry": _ENTRY},
+        dims={"outputs": _OUTPUTS, "seeds": SEEDS_DIM, "entry": _ENTRY},
         spaces=(
             Space({"outputs": ("3",), "seeds": ("list",)}, composites=_SEEDS_TWICE),
             Space({"outputs": ("1", "4"), "seeds": ("int",)}, faults=_OF_ONE_SEED),
@@ -118,7 +115,7 @@ REQUEST_SEAMS = (
         forms=(REQUEST,),
         modules=((Span(), "sglang.srt.managers.io_struct"),),
         symbol="GenerateReqInput.normalize_batch_and_arguments",
-        dims={"prompts": _PROMPTS, "shape": _SHAPE},
+        dims={"prompts": _PROMPTS, "shape": SHAPE_DIM},
         spaces=(
             Space({"prompts": ("1",), "shape": ("64x96",)}, faults=_OF_A_PROMPT),
             Space(

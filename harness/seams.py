@@ -6,20 +6,15 @@ A new seam is its contract, its consumer and one row here.
 from collections.abc import Mapping
 
 from contracts.releases import Span
+from harness.glm_image_rows import GLM_IMAGE, RECORDS_DIM, SEEDS_DIM, SHAPE_DIM
 from harness.image_seams import IMAGE_SEAMS
 from harness.request_seams import REQUEST_SEAMS
-from harness.seam import Dim, Seam, Space, one_of, size, whole_number
+from harness.seam import Dim, Seam, Space, one_of, whole_number
 from simulators.payload import ANSWER, REPLY, ROWS
 
-GLM_IMAGE = "sglang.multimodal_gen.runtime.pipelines_core.stages.model_specific_stages.glm_image"
-
-
-_RECORDS = Dim("a count of records, 1 to 64", whole_number(1, 64))
-_SHAPE = Dim("height x width in pixels, multiples of 32, as in 64x96", size(32))
 _ENTRY = Dim("grouped, batch or forward", one_of("grouped", "batch", "forward"), "grouped")
 _SINGLE_ENTRY = Dim("prior or forward", one_of("prior", "forward"), "prior")
 _OUTPUTS = Dim("outputs for each prompt, 1 to 64", whole_number(1, 64), "1")
-_SEEDS = Dim("none, int or list", one_of("none", "int", "list"), "int")
 
 
 def _ar_batch_misfit(dims: Mapping[str, str]) -> str:
@@ -64,11 +59,11 @@ _TABLE = (
         modules=((Span(), GLM_IMAGE),),
         symbol="GlmImageAR.generate_prior_tokens_batch",
         dims={
-            "records": _RECORDS,
-            "shape": _SHAPE,
+            "records": RECORDS_DIM,
+            "shape": SHAPE_DIM,
             "entry": _ENTRY,
             "outputs": _OUTPUTS,
-            "seeds": _SEEDS,
+            "seeds": SEEDS_DIM,
         },
         spaces=(
             Space(
@@ -116,7 +111,7 @@ _TABLE = (
         forms=(REPLY,),
         modules=((Span(), GLM_IMAGE),),
         symbol="GlmImageAR.generate_prior_tokens",
-        dims={"shape": _SHAPE, "entry": _SINGLE_ENTRY, "seeds": _SEEDS},
+        dims={"shape": SHAPE_DIM, "entry": _SINGLE_ENTRY, "seeds": SEEDS_DIM},
         spaces=(
             Space(
                 {"shape": ("64x96", "32x32"), "entry": ("prior", "forward")},
@@ -131,7 +126,7 @@ _TABLE = (
         forms=(REPLY,),
         modules=((Span(), GLM_IMAGE),),
         symbol="GlmImageAR.generate_prior_tokens",
-        dims={"shape": _SHAPE, "entry": _SINGLE_ENTRY, "seeds": _SEEDS},
+        dims={"shape": SHAPE_DIM, "entry": _SINGLE_ENTRY, "seeds": SEEDS_DIM},
         spaces=(
             Space({"shape": ("64x96", "96x32", "256x256")}, scopes=("ids", "items")),
             Space({"shape": ("64x96",), "entry": ("forward",)}, scopes=("ids",)),
@@ -143,7 +138,7 @@ _TABLE = (
         forms=(ANSWER, REPLY),
         modules=((Span(), GLM_IMAGE),),
         symbol="GlmImageAR.generate_prior_tokens",
-        dims={"shape": _SHAPE},
+        dims={"shape": SHAPE_DIM},
         spaces=(
             Space({"shape": ("64x96",)}, composites=_REPLIES_ON_A_BAD_WIRE),
             Space(
@@ -159,7 +154,7 @@ _TABLE = (
         forms=(ROWS,),
         modules=((Span(), GLM_IMAGE),),
         symbol="GlmImageAR.iter_sequential_requests",
-        dims={"records": _RECORDS, "shape": _SHAPE, "seeds": _SEEDS},
+        dims={"records": RECORDS_DIM, "shape": SHAPE_DIM, "seeds": SEEDS_DIM},
         spaces=(
             Space({"records": ("1", "2", "3", "4"), "shape": ("64x96",)}),
             Space(

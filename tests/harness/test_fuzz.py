@@ -1,6 +1,7 @@
 """Fuzzing: what is drawn can be run, and what is found is small and replays."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -59,10 +60,12 @@ def test_a_release_has_nothing_unfit(seam: str, pool: Pool) -> None:
 
 
 def test_the_test_to_paste_holds(run_case: Callable[[str], CaseResult], pool: Pool) -> None:
-    """It is Python, and passes on what it was found on."""
+    """It is Python, passes on what it was found on, and fails on another verdict."""
     (result,) = pool.run([parse("ar-batch reordering records=2 shape=64x96 at=0,1")])
     space: dict[str, Callable[[object], None]] = {}
 
     exec(pasteable_test(result), space)
 
     space["test_ar_batch_reordering"](run_case)
+    with pytest.raises(AssertionError):
+        space["test_ar_batch_reordering"](lambda line: replace(result, verdict=Verdict.REFUSED))
