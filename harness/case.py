@@ -111,7 +111,11 @@ def parse(line: str) -> Case:
             "'ar-batch reordering records=3 shape=64x96 at=0,2'"
         )
     seam = seam_named(words[0])
-    given = dict(_pair(line, word) for word in words[2:])
+    pairs = [_pair(line, word) for word in words[2:]]
+    given = dict(pairs)
+    if len(given) < len(pairs):
+        twice = next(key for key, _ in pairs if [k for k, _ in pairs].count(key) > 1)
+        raise UsageError(f"case {line!r}: {twice}= stands twice")
     at, seed = given.pop("at", ""), given.pop("seed", str(_DEFAULT_SEED))
     if not seed.isdecimal():
         raise UsageError(f"case {line!r}: seed={seed} is no whole number")

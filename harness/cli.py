@@ -1,7 +1,7 @@
 """The command line. Modules that import torch are reached only in worker processes."""
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
@@ -99,7 +99,7 @@ def check(
     ] = None,
 ) -> None:
     """Run the contracts on a source and say what it does with every fault."""
-    from harness.against import prepare
+    from harness.against import compare, prepare
     from harness.runner import Selection
     from harness.runner import check as run_check
 
@@ -118,9 +118,8 @@ def check(
         if against is not None:
             prepare(against, selection, telling.say)
         report = run(_source(source, sglang))
-        _write(report, format, strict)
-        if against is not None:
-            _compare(report, against, selection, run, format)
+        found = None if against is None else compare(report, against, selection, run)
+        _write(report, format, strict, against, found)
         raise typer.Exit(exit_code(*_ends(report), strict, require_all))
 
 
@@ -129,34 +128,28 @@ def _ends(report: Any) -> tuple[list[Any], list[Any]]:
     return [result.verdict for result in results], [result.promise for result in results]
 
 
-def _write(report: Any, format: Format, strict: bool) -> None:
+def _write(
+    report: Any,
+    format: Format,
+    strict: bool,
+    against: str | None = None,
+    differences: Any = None,
+) -> None:
     from harness.console import console
     from harness.report import junit, machine, markdown, table
 
     if format is Format.TABLE:
         table.show(report, console())
+        if against is not None:
+            table.show_differences(against, differences, console())
     elif format is Format.JSON:
-        print(machine.text(machine.document(report)))
+        changes = {} if against is None else machine.changes(against, differences)
+        print(machine.text({**machine.document(report), **changes}))
     elif format is Format.MARKDOWN:
-        print(markdown.text(report), end="")
+        changed = "" if against is None else markdown.changes(against, differences)
+        print(markdown.text(report) + changed, end="")
     else:
         print(junit.text(report, strict), end="")
-
-
-def _compare(
-    report: Any, against: str, selection: Any, run: Callable[[str], Any], format: Format
-) -> None:
-    from harness.against import compare
-    from harness.console import console
-    from harness.report import machine, markdown, table
-
-    found = compare(report, against, selection, run)
-    if format is Format.TABLE:
-        table.show_differences(against, found, console())
-    elif format is Format.MARKDOWN:
-        print(markdown.changes(against, found), end="")
-    elif format is Format.JSON:
-        print(machine.text(machine.changes(against, found)), file=sys.stderr)
 
 
 @app.command(epilog="Example: seamproof run 'ar-batch reordering records=3 shape=64x96 at=0,2'")

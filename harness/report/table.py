@@ -43,7 +43,7 @@ def show(report: Report, out: Console) -> None:
             f"[bold]{one.seam}[/] is {one.verdict}{many}: {escape(one.detail)}", highlight=False
         )
     for result in broken(report):
-        out.print(f"[bold red]broken[/] {escape(result.case)}", highlight=False)
+        out.print(f"[bold red]broken[/] {escape(result.case)}", highlight=False, soft_wrap=True)
         seen = f"{result.exception}: {result.message}" if result.exception else ""
         out.print(f"  {result.verdict}: {escape(result.detail or seen)}", highlight=False)
     if report.unreachable:
@@ -54,7 +54,8 @@ def show(report: Report, out: Console) -> None:
     out.print(totals(report), style="bold", highlight=False)
     again = next((r for r in report.results if r.verdict is Verdict.SILENT), None)
     if again is not None:
-        out.print(f"Look at one: {replay(report, again)}", highlight=False)
+        # In one piece however long, so that it can be copied.
+        out.print(f"Look at one: {escape(replay(report, again))}", highlight=False, soft_wrap=True)
 
 
 def _table(seam: str, faults: list[FaultRow]) -> Table:

@@ -59,6 +59,19 @@ def _catch(module: ModuleType, nodes: Sequence[ast.AST]) -> None:
                 module.__dict__[part.id] = stub_error(part.id, module.__name__)
 
 
+def _by_text(node: ast.AST) -> list[str]:
+    # getattr(super(), "name", None) and hasattr(super(), "name") ask the same.
+    if not isinstance(node, ast.Call) or len(node.args) < 2:
+        return []
+    whom, what = node.args[:2]
+    is_super = (
+        isinstance(whom, ast.Call) and isinstance(whom.func, ast.Name) and whom.func.id == "super"
+    )
+    if not is_super or not isinstance(what, ast.Constant) or not isinstance(what.value, str):
+        return []
+    return [what.value]
+
+
 def _inherit(module: ModuleType, nodes: Sequence[ast.AST]) -> None:
     asked = {
         node.attr
@@ -67,7 +80,7 @@ def _inherit(module: ModuleType, nodes: Sequence[ast.AST]) -> None:
         and isinstance(node.value, ast.Call)
         and isinstance(node.value.func, ast.Name)
         and node.value.func.id == "super"
-    }
+    } | {name for node in nodes for name in _by_text(node)}
     for value in list(module.__dict__.values()):
         if not isinstance(value, StubType) or is_stub(value):
             continue

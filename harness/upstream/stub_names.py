@@ -52,10 +52,14 @@ def hide(module: ModuleType) -> None:
             HIDDEN.add(name)
             del module.__dict__[name]
 
+    own = vars(module).get("__getattr__")
+
     def asked(name: str) -> Any:
-        if name not in behind.stubs:
-            raise AttributeError(f"module {module.__name__!r} has no attribute {name!r}")
-        return behind.found(name)
+        if name in behind.stubs:
+            return behind.found(name)
+        if own is not None:
+            return own(name)
+        raise AttributeError(f"module {module.__name__!r} has no attribute {name!r}")
 
     module.__dict__["__getattr__"] = asked
 

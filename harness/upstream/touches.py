@@ -5,6 +5,7 @@ what counts: even where upstream swallows the raise, the case becomes inconclusi
 """
 
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
@@ -68,7 +69,23 @@ class Provided:
             raise AttributeError(name)
         LEDGER.reach(f"{self.__dict__.get('what', 'a provided object')}.{name}", "not provided")
 
+    def __bool__(self) -> bool:
+        return True
+
     def __setattr__(self, name: str, value: Any) -> None:
         if name not in self.__dict__:
             LEDGER.reach(f"{self.__dict__['what']}.{name}", "set, and not provided")
         self.__dict__[name] = value
+
+
+def _undeclared(name: str) -> Callable[..., Any]:
+    def touched(self: Provided, *args: Any) -> Any:
+        LEDGER.reach(str(self.__dict__["what"]), f"its {name}, not provided")
+
+    return touched
+
+
+# What the real object would answer is not known here. An object is true, and has a text, unless
+# its class says otherwise; the classes that are provided for do not.
+for _name in "eq ne hash len iter contains getitem lt le gt ge".split():
+    setattr(Provided, f"__{_name}__", _undeclared(_name))

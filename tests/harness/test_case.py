@@ -71,6 +71,7 @@ def test_faults_can_follow_one_another() -> None:
         ("ar-batch reordering records=1 shape=64x96 entry=batch", "places: none"),
         ("ar-batch omission records=2 shape=64x96 seed=x", "no whole number"),
         ("ar-batch omission records=2 shape", "no key=value"),
+        ("ar-batch omission records=2 records=3 shape=64x96", "records= stands twice"),
     ],
 )
 def test_what_cannot_be_understood_is_named(line: str, told: str) -> None:

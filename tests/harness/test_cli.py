@@ -354,10 +354,11 @@ def test_against_a_release_with_differences(sabotaged: Sabotage, form: str) -> N
         assert f"#### Against {NEWEST}: {len(changed)} cases differ" in done.stdout
         assert done.stdout.count("- broken: `ar-split omission") == len(changed)
     else:
-        said = json.loads(done.stderr)
+        said = json.loads(done.stdout)
+        assert said["against"] == NEWEST
         assert [d["change"] for d in said["differences"]] == ["broken"] * len(changed)
         assert {d["after"]["verdict"] for d in said["differences"]} == {"silent"}
-        assert json.loads(done.stdout)["summary"]["promises"]["broken"] == len(changed)
+        assert said["summary"]["promises"]["broken"] == len(changed)
 
 
 def test_against_a_tree_runs_it_too(sabotaged: Sabotage) -> None:
