@@ -343,6 +343,9 @@ class Heir(GlmImageKVCache):
 
     def made(self):
         super().__init__()
+
+    def looked(self):
+        return getattr(super(), "layers", None)
 """
 _CASES = [
     parse("ar-batch noop records=2 shape=64x96"),
@@ -367,7 +370,10 @@ LINES = {
         "getattr(object.__new__(Heir), 'device', None)", "Heir, which has a stub for a base"
     ),
     "an heir's super": ("object.__new__(Heir).asked()", "the base's verify was reached"),
-    "a late import": ("from sglang.nowhere import something", "sglang.nowhere.something"),
+    "an heir's super, by text": (
+        "object.__new__(Heir).looked()", "the base's layers was reached"
+    ),
+    "a late import": ("from sglang.nowhere import something", "sglang.nowhere was reached"),
     "the request sent": (
         "self._request_external_ar({'input_ids': randn_tensor}, server_args)", _FUNCTION
     ),
@@ -375,6 +381,8 @@ LINES = {
         "getattr(server_args, 'nothing_here', None)", "server_args.nothing_here"
     ),
     "the platform's": ("current_platform.is_cuda()", "current_platform.is_cuda"),
+    "one compared": ("server_args == 1", "server_args was reached (its eq"),
+    "a late import alone": ("import sglang.nowhere", "sglang.nowhere was reached (imported)"),
 }  # fmt: skip
 
 
