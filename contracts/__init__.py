@@ -19,6 +19,7 @@ from contracts import (
     ar_transport,
     image_crop,
     image_resolution,
+    lingbot_kv_cache,
 )
 from contracts.contract import (
     Answer,
@@ -51,6 +52,7 @@ CONTRACTS = {
         ar_grouped,
         ar_grouped_shapes,
         image_resolution,
+        lingbot_kv_cache,
     )
 }
 

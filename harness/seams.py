@@ -9,6 +9,7 @@ from contracts.releases import Span
 from harness.image_seams import IMAGE_SEAMS
 from harness.request_seams import REQUEST_SEAMS
 from harness.seam import Dim, Seam, Space, one_of, size, whole_number
+from harness.sharding_seams import SHARDING_SEAMS
 from simulators.payload import ANSWER, REPLY, ROWS
 
 GLM_IMAGE = "sglang.multimodal_gen.runtime.pipelines_core.stages.model_specific_stages.glm_image"
@@ -171,6 +172,7 @@ _TABLE = (
     ),
     *REQUEST_SEAMS,
     *IMAGE_SEAMS,
+    *SHARDING_SEAMS,
 )
 
 #: Every seam, by name.

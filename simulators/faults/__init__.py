@@ -2,6 +2,7 @@
 
 from simulators.faults import (
     body,
+    chunks,
     delay,
     disconnect,
     duplication,
@@ -39,6 +40,7 @@ from simulators.faults.fault import (
 from simulators.faults.noop import noop
 from simulators.payload import (
     ANSWER,
+    CHUNKS,
     FRAMES,
     GRIDS,
     GROUP,
@@ -52,7 +54,7 @@ from simulators.payload import (
 
 _BOTH = (REPLY, ROWS)
 _LISTS = (*_BOTH, GRIDS, SEEDS)
-_THINGS = (*_LISTS, GROUP, RESULTS, FRAMES)
+_THINGS = (*_LISTS, GROUP, RESULTS, FRAMES, CHUNKS)
 
 # One row a fault: name, kind, change, forms of payload, places, picture.
 # fmt: off
@@ -328,6 +330,7 @@ _TABLE = (
     *frames.FAULTS,
     *group.FAULTS,
     *sizes.FAULTS,
+    *chunks.FAULTS,
 )
 # fmt: on
 

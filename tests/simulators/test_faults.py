@@ -11,8 +11,10 @@ from simulators.denoiser_results import honest_results
 from simulators.faults import FAULTS, Fault
 from simulators.generate_request import honest_request
 from simulators.http_answer import json_answer
+from simulators.kv_chunks import honest_chunks
 from simulators.payload import (
     ANSWER,
+    CHUNKS,
     FRAMES,
     GRIDS,
     GROUP,
@@ -57,6 +59,8 @@ def payload(form: str, count: int) -> Payload:
         return honest_results(count, 2)
     if form == FRAMES:
         return honest_frames(count, (8, 12), (6, 9))
+    if form == CHUNKS:
+        return honest_chunks(count, head_start=2)
     if form == SIZE:
         return honest_size(64, 96)
     if form == GRIDS:
