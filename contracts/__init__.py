@@ -19,6 +19,7 @@ from contracts import (
     ar_transport,
     image_crop,
     image_resolution,
+    krea2_ragged,
     lingbot_kv_cache,
 )
 from contracts.contract import (
@@ -53,6 +54,7 @@ CONTRACTS = {
         ar_grouped_shapes,
         image_resolution,
         lingbot_kv_cache,
+        krea2_ragged,
     )
 }
 

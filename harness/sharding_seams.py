@@ -3,9 +3,11 @@
 `harness.seams` is the table; from a row every file is one hop.
 """
 
+from collections.abc import Mapping
+
 from contracts.releases import Span
-from harness.seam import Dim, Seam, Space, one_of, whole_number
-from simulators.payload import CHUNKS
+from harness.seam import Dim, Seam, Space, one_of, size, whole_number
+from simulators.payload import CHUNKS, MASKS
 
 _RUNTIME = "sglang.multimodal_gen.runtime"
 
@@ -23,6 +25,28 @@ _CHUNKS_TWICE = (
     (("chunk-start-negative", (1,)), ("chunk-head-lost", (0,))),
     (("omission", (1,)), ("chunk-doubled", (1,))),
 )
+
+_PROMPTS = Dim("a count of prompts, 1 to 4", whole_number(1, 4))
+_SHAPE = Dim("height x width in pixels, multiples of 16, as in 48x80", size(16))
+_WORLD = Dim("ranks that share the sequence, 1 to 8", whole_number(1, 8), "1")
+_TEXT = Dim("whole or ragged: whether prompts differ in length", one_of("whole", "ragged"))
+_PROMPT = Dim("positive or negative prompts", one_of("positive", "negative"), "positive")
+
+
+def _krea2_misfit(dims: Mapping[str, str]) -> str:
+    if dims["text"] == "ragged" and int(dims["records"]) == 1:
+        return "text=ragged needs two prompts or more"
+    if dims["text"] == "ragged" and int(dims["world"]) > 1:
+        return "text=ragged is what a shared sequence refuses: world must be 1"
+    return ""
+
+
+#: What is wrong with the form of a mask, whether it has padding or not.
+_FORMS = (
+    "mask-lost", "mask-shorter", "mask-longer", "mask-flat", "mask-broadcast", "mask-list",
+)  # fmt: skip
+#: What the two kinds of prompts could treat otherwise.
+_OF_NEGATIVE = ("mask-token-masked", "mask-lost")
 
 SHARDING_SEAMS = (
     Seam(
@@ -56,5 +80,61 @@ SHARDING_SEAMS = (
                 every_place=False,
             ),
         ),
+    ),
+    Seam(
+        name="krea2-ragged",
+        consumer="harness.consumers.krea2_ragged:Krea2Ragged",
+        forms=(MASKS,),
+        modules=((Span(), "sglang.multimodal_gen.configs.pipeline_configs.krea2"),),
+        symbol="Krea2PipelineConfig._build_pos_and_mask",
+        dims={
+            "records": _PROMPTS,
+            "shape": _SHAPE,
+            "world": _WORLD,
+            "text": _TEXT,
+            "entry": _PROMPT,
+        },
+        spaces=(
+            Space({"records": ("2",), "shape": ("48x80",), "text": ("ragged",)}, every_place=False),
+            Space(
+                {"records": ("2",), "shape": ("48x80",), "text": ("whole",), "world": ("2",)},
+                scopes=("records", "items", "body"),
+                every_place=False,
+            ),
+            Space(
+                {"records": ("2",), "shape": ("48x80",), "text": ("whole",)},
+                faults=(*_FORMS, "omission", "substitution-extra"),
+                every_place=False,
+            ),
+            Space(
+                {
+                    "records": ("1",),
+                    "shape": ("48x80", "64x64"),
+                    "text": ("whole",),
+                    "world": ("4",),
+                },
+                faults=("mask-token-masked", "side-half-token", "side-token-more", "side-zero"),
+            ),
+            Space(
+                {
+                    "records": ("2",),
+                    "shape": ("48x80",),
+                    "text": ("ragged",),
+                    "entry": ("negative",),
+                },
+                faults=_OF_NEGATIVE,
+            ),
+            Space(
+                {
+                    "records": ("2",),
+                    "shape": ("48x80",),
+                    "text": ("whole",),
+                    "world": ("2",),
+                    "entry": ("negative",),
+                },
+                faults=_OF_NEGATIVE,
+            ),
+        ),
+        misfit=_krea2_misfit,
     ),
 )

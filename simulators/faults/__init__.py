@@ -11,6 +11,7 @@ from simulators.faults import (
     group,
     http,
     ids,
+    masks,
     merge,
     omission,
     reordering,
@@ -44,6 +45,7 @@ from simulators.payload import (
     FRAMES,
     GRIDS,
     GROUP,
+    MASKS,
     REPLY,
     REQUEST,
     RESULTS,
@@ -54,7 +56,7 @@ from simulators.payload import (
 
 _BOTH = (REPLY, ROWS)
 _LISTS = (*_BOTH, GRIDS, SEEDS)
-_THINGS = (*_LISTS, GROUP, RESULTS, FRAMES, CHUNKS)
+_THINGS = (*_LISTS, GROUP, RESULTS, FRAMES, CHUNKS, MASKS)
 
 # One row a fault: name, kind, change, forms of payload, places, picture.
 # fmt: off
@@ -331,6 +333,7 @@ _TABLE = (
     *group.FAULTS,
     *sizes.FAULTS,
     *chunks.FAULTS,
+    *masks.FAULTS,
 )
 # fmt: on
 

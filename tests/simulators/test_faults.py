@@ -18,6 +18,7 @@ from simulators.payload import (
     FRAMES,
     GRIDS,
     GROUP,
+    MASKS,
     RECORDS,
     REPLY,
     REQUEST,
@@ -35,6 +36,7 @@ from simulators.request_group import honest_group
 from simulators.rng import stream
 from simulators.seed_values import honest_seeds
 from simulators.stamped_frames import honest_frames
+from simulators.text_masks import honest_masks
 
 
 def reply(count: int) -> Payload:
@@ -61,6 +63,8 @@ def payload(form: str, count: int) -> Payload:
         return honest_frames(count, (8, 12), (6, 9))
     if form == CHUNKS:
         return honest_chunks(count, head_start=2)
+    if form == MASKS:
+        return honest_masks(count, True, (48, 80))
     if form == SIZE:
         return honest_size(64, 96)
     if form == GRIDS:
