@@ -20,6 +20,7 @@ from contracts import (
     image_crop,
     image_resolution,
     krea2_ragged,
+    lingbot_cam,
     lingbot_kv_cache,
 )
 from contracts.contract import (
@@ -54,6 +55,7 @@ CONTRACTS = {
         ar_grouped_shapes,
         image_resolution,
         lingbot_kv_cache,
+        lingbot_cam,
         krea2_ragged,
     )
 }

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from contracts.releases import Span
 from harness.seam import Dim, Seam, Space, one_of, size, whole_number
-from simulators.payload import CHUNKS, MASKS
+from simulators.payload import CAMERA, CHUNKS, MASKS
 
 _RUNTIME = "sglang.multimodal_gen.runtime"
 
@@ -40,6 +40,19 @@ def _krea2_misfit(dims: Mapping[str, str]) -> str:
         return "text=ragged is what a shared sequence refuses: world must be 1"
     return ""
 
+
+_BATCH = Dim("a count of batch rows, 1 to 8", whole_number(1, 8))
+_CAMERA = Dim(
+    "plain or ready: whether scale and shift come computed", one_of("plain", "ready"), "plain"
+)
+
+_CAMERA_TWICE = (
+    (("cam-token-less", ()), ("pair-stale", ())),
+    (("cam-lost", ()), ("pair-token-less", ())),
+    (("cam-half", ()), ("pair-lost", ())),
+)
+#: What depends on how many rows the batch has.
+_OF_BATCH = ("cam-batch-one", "cam-flat", "pair-batch-*", "pair-scale-alone", "pair-dimension-more")
 
 #: What is wrong with the form of a mask, whether it has padding or not.
 _FORMS = (
@@ -79,6 +92,19 @@ SHARDING_SEAMS = (
                 faults=("chunk-recent-zero",),
                 every_place=False,
             ),
+        ),
+    ),
+    Seam(
+        name="lingbot-cam",
+        consumer="harness.consumers.lingbot_cam:LingbotCam",
+        forms=(CAMERA,),
+        modules=((Span(), f"{_RUNTIME}.models.dits.lingbot_world"),),
+        symbol="LingBotWorldCamConditioner.forward",
+        dims={"records": _BATCH, "entry": _CAMERA},
+        spaces=(
+            Space({"records": ("2",)}, scopes=("camera",)),
+            Space({"records": ("2",), "entry": ("ready",)}, composites=_CAMERA_TWICE),
+            Space({"records": ("1", "3"), "entry": ("ready",)}, faults=_OF_BATCH),
         ),
     ),
     Seam(

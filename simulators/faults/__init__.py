@@ -2,6 +2,7 @@
 
 from simulators.faults import (
     body,
+    camera,
     chunks,
     delay,
     disconnect,
@@ -41,6 +42,7 @@ from simulators.faults.fault import (
 from simulators.faults.noop import noop
 from simulators.payload import (
     ANSWER,
+    CAMERA,
     CHUNKS,
     FRAMES,
     GRIDS,
@@ -61,7 +63,7 @@ _THINGS = (*_LISTS, GROUP, RESULTS, FRAMES, CHUNKS, MASKS)
 # One row a fault: name, kind, change, forms of payload, places, picture.
 # fmt: off
 _TABLE = (
-    Fault("noop", "noop", noop, (*_THINGS, ANSWER, REQUEST, SIZE), whole,
+    Fault("noop", "noop", noop, (*_THINGS, ANSWER, REQUEST, SIZE, CAMERA), whole,
           "[a b c] -> [a b c]", benign=True),
     Fault("omission", "omission", omission.omission, _THINGS, each, "[a b c] -> [a c]"),
     Fault("usage-omission", "omission", omission.usage_omission, (ROWS,), whole,
@@ -333,6 +335,7 @@ _TABLE = (
     *group.FAULTS,
     *sizes.FAULTS,
     *chunks.FAULTS,
+    *camera.FAULTS,
     *masks.FAULTS,
 )
 # fmt: on
