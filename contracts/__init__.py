@@ -19,6 +19,9 @@ from contracts import (
     ar_transport,
     image_crop,
     image_resolution,
+    krea2_ragged,
+    lingbot_cam,
+    lingbot_kv_cache,
 )
 from contracts.contract import (
     Answer,
@@ -51,6 +54,9 @@ CONTRACTS = {
         ar_grouped,
         ar_grouped_shapes,
         image_resolution,
+        lingbot_kv_cache,
+        lingbot_cam,
+        krea2_ragged,
     )
 }
 

@@ -39,6 +39,14 @@ RESULTS = "results"
 SIZE = "size"
 #: Form of a payload: decoded pictures, and beside them the size to cut out, `target`.
 FRAMES = "frames"
+#: Form of a payload: chunks of keys and values, one description for each, and beside them the
+#: `cursor` of the cache.
+CHUNKS = "chunks"
+#: Form of a payload: a camera's embedding for one call, and what was computed from it before.
+CAMERA = "camera"
+#: Form of a payload: text masks, one row of booleans for each prompt, and beside them the
+#: `size` of the picture.
+MASKS = "masks"
 
 
 @dataclass(frozen=True)

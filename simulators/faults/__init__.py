@@ -2,6 +2,8 @@
 
 from simulators.faults import (
     body,
+    camera,
+    chunks,
     delay,
     disconnect,
     duplication,
@@ -10,6 +12,7 @@ from simulators.faults import (
     group,
     http,
     ids,
+    masks,
     merge,
     omission,
     reordering,
@@ -39,9 +42,12 @@ from simulators.faults.fault import (
 from simulators.faults.noop import noop
 from simulators.payload import (
     ANSWER,
+    CAMERA,
+    CHUNKS,
     FRAMES,
     GRIDS,
     GROUP,
+    MASKS,
     REPLY,
     REQUEST,
     RESULTS,
@@ -52,12 +58,12 @@ from simulators.payload import (
 
 _BOTH = (REPLY, ROWS)
 _LISTS = (*_BOTH, GRIDS, SEEDS)
-_THINGS = (*_LISTS, GROUP, RESULTS, FRAMES)
+_THINGS = (*_LISTS, GROUP, RESULTS, FRAMES, CHUNKS, MASKS)
 
 # One row a fault: name, kind, change, forms of payload, places, picture.
 # fmt: off
 _TABLE = (
-    Fault("noop", "noop", noop, (*_THINGS, ANSWER, REQUEST, SIZE), whole,
+    Fault("noop", "noop", noop, (*_THINGS, ANSWER, REQUEST, SIZE, CAMERA), whole,
           "[a b c] -> [a b c]", benign=True),
     Fault("omission", "omission", omission.omission, _THINGS, each, "[a b c] -> [a c]"),
     Fault("usage-omission", "omission", omission.usage_omission, (ROWS,), whole,
@@ -328,6 +334,9 @@ _TABLE = (
     *frames.FAULTS,
     *group.FAULTS,
     *sizes.FAULTS,
+    *chunks.FAULTS,
+    *camera.FAULTS,
+    *masks.FAULTS,
 )
 # fmt: on
 

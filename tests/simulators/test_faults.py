@@ -7,15 +7,20 @@ import pytest
 import torch
 
 from simulators.ar_server.asking import batch_request
+from simulators.camera_rows import honest_camera
 from simulators.denoiser_results import honest_results
 from simulators.faults import FAULTS, Fault
 from simulators.generate_request import honest_request
 from simulators.http_answer import json_answer
+from simulators.kv_chunks import honest_chunks
 from simulators.payload import (
     ANSWER,
+    CAMERA,
+    CHUNKS,
     FRAMES,
     GRIDS,
     GROUP,
+    MASKS,
     RECORDS,
     REPLY,
     REQUEST,
@@ -33,6 +38,7 @@ from simulators.request_group import honest_group
 from simulators.rng import stream
 from simulators.seed_values import honest_seeds
 from simulators.stamped_frames import honest_frames
+from simulators.text_masks import honest_masks
 
 
 def reply(count: int) -> Payload:
@@ -57,6 +63,12 @@ def payload(form: str, count: int) -> Payload:
         return honest_results(count, 2)
     if form == FRAMES:
         return honest_frames(count, (8, 12), (6, 9))
+    if form == CHUNKS:
+        return honest_chunks(count, head_start=2)
+    if form == CAMERA:
+        return honest_camera(2, True)
+    if form == MASKS:
+        return honest_masks(count, True, (48, 80))
     if form == SIZE:
         return honest_size(64, 96)
     if form == GRIDS:
@@ -78,6 +90,8 @@ def same(a: Any, b: Any) -> bool:
         return torch.equal(a, b)
     if isinstance(a, dict):
         return a.keys() == b.keys() and all(same(a[key], b[key]) for key in a)
+    if isinstance(a, tuple):
+        return len(a) == len(b) and all(map(same, a, b))
     return bool(a == b)
 
 
