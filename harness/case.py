@@ -7,7 +7,7 @@ A case is one line that replays it:
 Faults joined by `+` are done one after the other; their places are then parted by `;`.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 
@@ -15,7 +15,7 @@ from harness.errors import UsageError, unknown
 from harness.given_faults import fault_named
 from harness.seam import Seam, Space
 from harness.seams import SEAMS
-from simulators.faults import FAULTS, Place
+from simulators.faults import FAULTS, Fault, Place
 
 GOLDEN = "noop"
 _DEFAULT_SEED = 0
@@ -67,8 +67,13 @@ class Case:
         return " ".join(words)
 
 
-def cases(seam: Seam) -> Iterator[Case]:
-    """Yield every case of a seam, golden runs first within one size of request."""
+def cases(seam: Seam, given: Sequence[Fault] = ()) -> Iterator[Case]:
+    """Yield every case of a seam, golden runs first within one size of request.
+
+    Args:
+        seam: Whose cases.
+        given: Faults that are run beside those of the table.
+    """
     seen: set[Case] = set()
     for space in seam.spaces:
         for values in product(*space.dims.values()):
@@ -76,15 +81,18 @@ def cases(seam: Seam) -> Iterator[Case]:
             dims = tuple((k, chosen.get(k, d.default or "")) for k, d in seam.dims.items())
             if seam.misfit(dict(dims)):
                 continue
-            for steps in _steps(seam, space, seam.count(dict(dims))):
+            for steps in _steps(seam, space, seam.count(dict(dims)), given):
                 case = Case(seam.name, steps, dims)
                 if case not in seen:
                     seen.add(case)
                     yield case
 
 
-def _steps(seam: Seam, space: Space, count: int) -> Iterator[tuple[Step, ...]]:
-    for name, fault in FAULTS.items():
+def _steps(
+    seam: Seam, space: Space, count: int, given: Sequence[Fault]
+) -> Iterator[tuple[Step, ...]]:
+    for fault in (*FAULTS.values(), *given):
+        name = fault.name
         if seam.forms[0] not in fault.forms or not space.has(name, fault.scope):
             continue
         places = list(fault.places(count))

@@ -66,7 +66,8 @@ def _told() -> Iterator[None]:
 def _source(argument: str | None, option: str | None) -> str:
     if argument is not None and option is not None and argument != option:
         raise UsageError(f"two sources are named: {argument} and --sglang {option}")
-    return argument or option or NEWEST
+    named = argument if argument is not None else option
+    return NEWEST if named is None else named
 
 
 def _device(device: str) -> str:
@@ -263,9 +264,7 @@ def serve_ar(
     ] = None,
     dose: Annotated[
         str,
-        typer.Option(
-            help="always, nth:3, first:2, every:3, match:TEXT, probability:0.25 or until-healed."
-        ),
+        typer.Option(help="always, nth:3, first:2, every:3, match:TEXT or probability:0.25."),
     ] = "always",
     seed: Annotated[int, typer.Option(help="Seed of the dose and the faults.")] = 0,
     record: Annotated[

@@ -12,6 +12,9 @@ Each names the input, the place and the mend, and ends the command with exit cod
 from collections.abc import Iterable
 from difflib import get_close_matches
 
+#: Names that fit into one line.
+_SHOWN = 20
+
 
 class HarnessError(Exception):
     """The tool cannot go on. The text says what is wrong and how to mend it."""
@@ -36,6 +39,11 @@ class SnapshotError(HarnessError):
 def unknown(kind: str, name: str, known: Iterable[str]) -> UsageError:
     """Return the error for a name that is in none of the tables, with the near ones."""
     names = list(known)
-    near = get_close_matches(name, names, n=3, cutoff=0.5)
-    hint = f"did you mean {' or '.join(near)}?" if near else f"known: {', '.join(names)}"
+    near = get_close_matches(name, names, n=3, cutoff=0.6)
+    if near:
+        hint = f"did you mean {' or '.join(near)}?"
+    elif len(names) > _SHOWN:
+        hint = f"there are {len(names)}; seamproof list shows them"
+    else:
+        hint = f"known: {', '.join(names)}"
     return UsageError(f"unknown {kind} {name!r}: {hint}")

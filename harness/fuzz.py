@@ -4,6 +4,8 @@ A space of cases is enumerated; this goes where no enumeration does, and ends in
 case that has the verdict that is looked for.
 """
 
+import math
+import re
 from collections import Counter
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
@@ -38,6 +40,18 @@ class Search:
     found: CaseResult | None = None
 
 
+def _values(seam: Seam, name: str) -> list[str]:
+    # Smallest first, and the default before all: a case is made smaller towards the first.
+    there = {value for space in seam.spaces for value in space.dims.get(name, ())}
+    default = seam.dims[name].default
+    ordered = sorted(there - {default}, key=_size)
+    return ordered if default is None else [default, *ordered]
+
+
+def _size(value: str) -> tuple[int, str]:
+    return math.prod(int(number) for number in re.findall(r"\d+", value)), value
+
+
 @lru_cache(maxsize=256)
 def _fitting(forms: tuple[str, ...], count: int) -> tuple[tuple[str, tuple[Place, ...]], ...]:
     rows = ((name, fault, tuple(fault.places(count))) for name, fault in FAULTS.items())
@@ -49,14 +63,7 @@ def _fitting(forms: tuple[str, ...], count: int) -> tuple[tuple[str, tuple[Place
 @st.composite
 def fuzzed_cases(draw: st.DrawFn, seam: Seam) -> Case:
     """Draw a case of a seam: any size that its spaces have, one to three faults, any seed."""
-    values = {
-        name: sorted(
-            {value for space in seam.spaces for value in space.dims.get(name, ())}
-            | ({dim.default} if dim.default else set())
-        )
-        for name, dim in seam.dims.items()
-    }
-    dims = tuple((name, draw(st.sampled_from(values[name]))) for name in seam.dims)
+    dims = tuple((name, draw(st.sampled_from(_values(seam, name)))) for name in seam.dims)
     assume(not seam.misfit(dict(dims)))
     count = seam.count(dict(dims))
     fitting = _fitting(seam.forms, count)

@@ -9,7 +9,7 @@ from rich.markup import escape
 from harness.case import Case, parse, seam_named
 from harness.errors import unknown
 from harness.fuzz import Search, Wanted, pasteable_test, search, unfit, with_verdict
-from harness.named_cases import keep
+from harness.named_cases import check_name, keep
 from harness.pool import Pool
 from harness.report.digest import SEVERITY, counted
 from harness.report.machine import case_document
@@ -73,6 +73,8 @@ def fuzz_seam(
     """
     seam, tree = seam_named(name), find(source, telling.say)
     wanted = _wanted(verdicts)
+    if kept is not None:
+        check_name(kept)
     if reason := absence(tree, seam):
         return Found(tree, name, Search(), reason)
     with Pool(tree, device, workers=1) as pool:

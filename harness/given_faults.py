@@ -22,6 +22,8 @@ from simulators.payload import ANSWER, REPLY, ROWS, Payload
 _FORMS = (REPLY, ROWS)
 #: The folder from which files are named; a worker process stands elsewhere.
 _STANDING = [Path()]
+#: What was loaded, by folder and name; the table of the product's own faults stays as it is.
+_LOADED: dict[tuple[Path, str], Fault] = {}
 _REPLY = "reply="
 
 
@@ -67,8 +69,12 @@ def fault_named(name: str) -> Fault:
     if reply is not None:
         return _fault_of(reply)
     if "::" in name:
-        FAULTS[name] = _loaded(name)
-        return FAULTS[name]
+        key = (_STANDING[0].resolve(), name)
+        if key not in _LOADED:
+            _LOADED[key] = _loaded(name)
+        return _LOADED[key]
+    if name.endswith(".py"):
+        raise UsageError(f"fault {name!r}: expected FILE.py::FUNCTION")
     raise unknown("fault", name, FAULTS)
 
 

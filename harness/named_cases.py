@@ -131,6 +131,18 @@ def kept() -> dict[str, str]:
     return value
 
 
+def check_name(name: str) -> None:
+    """See that a case can be kept under a name, before it is looked for.
+
+    Raises:
+        UsageError: if the name is no single word, or is a reported case's.
+    """
+    if not name.isidentifier():
+        raise UsageError(f"--keep {name}: a name is one word of letters, digits and _")
+    if name in REPORTED:
+        raise UsageError(f"--keep {name}: the name is taken")
+
+
 def keep(name: str, case: Case) -> None:
     """Keep a case under a name.
 
@@ -138,9 +150,8 @@ def keep(name: str, case: Case) -> None:
         UsageError: if the name is taken, is no single word, or the file cannot be written.
     """
     names = kept()
-    if not name.isidentifier():
-        raise UsageError(f"--keep {name}: a name is one word of letters, digits and _")
-    if name in REPORTED or names.get(name, case.line) != case.line:
+    check_name(name)
+    if names.get(name, case.line) != case.line:
         raise UsageError(f"--keep {name}: the name is taken")
     text = json.dumps({**names, name: case.line}, indent=1, sort_keys=True) + "\n"
     beside = KEPT.with_suffix(".writing")

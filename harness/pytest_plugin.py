@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from simulators.ar_server import ArServer
 
 PREFIX = "seamproof::"
+#: Characters of a warning.
+_WARNED = 160
 
 
 class OpenPromise(UserWarning):
@@ -196,7 +198,7 @@ class CaseItem(pytest.Item):
         if result.promise is Promise.BROKEN or (cases.strict and result.promise is Promise.OPEN):
             raise BrokenPromiseError(_told(result, cases.source))
         if result.promise is Promise.OPEN:
-            self.warn(OpenPromise(f"{result.verdict}: {result.detail}"))
+            self.warn(OpenPromise(f"{result.verdict}: {result.detail}"[:_WARNED]))
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         """Show a broken promise without the tool's own traceback."""
@@ -206,7 +208,7 @@ class CaseItem(pytest.Item):
 
     def reportinfo(self) -> tuple[str, int, str]:
         """Name the case in reports; it has no line of its own."""
-        return "seamproof", 0, self.case.line
+        return "<seamproof>", 0, self.case.line
 
 
 def _told(result: "CaseResult", source: str) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from contracts import CONTRACTS
 from harness.case import Case, cases
-from harness.errors import SourceError, unknown
+from harness.errors import SourceError, UsageError, unknown
 from harness.given_faults import fault_named
 from harness.pool import Pool
 from harness.result import CaseResult, unjudged
@@ -81,13 +81,21 @@ class Selection:
         Raises:
             UsageError: if a pattern selects none.
         """
-        faults = set(_matched("fault", self.faults, FAULTS)) | {"noop"}
-        return [
+        given = [fault_named(pattern) for pattern in self.faults if "::" in pattern]
+        names = [*FAULTS, *(fault.name for fault in given)]
+        faults = set(_matched("fault", self.faults, names)) | {"noop"}
+        chosen = [
             case
             for seam in self.chosen_seams()
-            for case in cases(seam)
+            for case in cases(seam, given)
             if not self.faults or all(step.fault in faults for step in case.steps)
         ]
+        if self.faults and faults != {"noop"} and all(case.is_golden for case in chosen):
+            raise UsageError(
+                f"no case of {', '.join(self.faults)} at {', '.join(self.seams) or 'any seam'}: "
+                "seamproof list faults says what each changes"
+            )
+        return chosen
 
     @property
     def is_whole(self) -> bool:
@@ -98,8 +106,6 @@ class Selection:
 def _matched(kind: str, patterns: Sequence[str], table: Iterable[str]) -> list[str]:
     names = list(table)
     for pattern in patterns:
-        if kind == "fault" and "::" in pattern:
-            names.append(fault_named(pattern).name)
         if not fnmatch.filter(names, pattern):
             raise unknown(kind, pattern, names)
     return [n for n in names if not patterns or any(fnmatch.fnmatch(n, p) for p in patterns)]

@@ -27,13 +27,18 @@ def whole_number(low: int, high: int) -> Callable[[str], bool]:
     return lambda value: value.isdecimal() and low <= int(value) <= high
 
 
+#: Pixels of a side, at most: a case must end within its deadline.
+_MOST_PIXELS = 4096
+
+
 def size(multiple: int) -> Callable[[str], bool]:
     """Return the test for a size in pixels, height x width, in multiples of a number."""
 
     def accepts(value: str) -> bool:
         sides = value.split("x")
         return len(sides) == 2 and all(
-            side.isdecimal() and int(side) > 0 and int(side) % multiple == 0 for side in sides
+            side.isdecimal() and 0 < int(side) <= _MOST_PIXELS and int(side) % multiple == 0
+            for side in sides
         )
 
     return accepts

@@ -10,6 +10,7 @@ import os
 import signal
 import time
 from collections import Counter
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -50,7 +51,7 @@ class Record:
         sent = f"{answer.status}, {len(answer.framed_body)} bytes"
         self._say(f"{exchange.index:>5}  {exchange.method} {exchange.path}  {sent}  {told}")
         if self._descriptor is not None:
-            line = json.dumps(self._line(exchange), ensure_ascii=False) + "\n"
+            line = json.dumps(self._line(exchange), ensure_ascii=False, default=repr) + "\n"
             os.write(self._descriptor, line.encode())
 
     def close(self) -> None:
@@ -69,7 +70,7 @@ class Record:
             "request": exchange.request,
             "status": answer.status,
             "headers": dict(answer.all_headers),
-            "wire": repr(answer.wire),
+            "wire": {key: value for key, value in asdict(answer.wire).items() if value},
             "body": answer.framed_body.decode("utf-8", errors="backslashreplace"),
         }
 
@@ -86,6 +87,8 @@ def plan_of(faults: list[str], dose: str, seed: int) -> Plan:
     Raises:
         UsageError: if a fault, a place or the dose is none.
     """
+    if dose == "until-healed":
+        raise UsageError("--dose until-healed: nothing heals a server that runs by itself")
     try:
         return Plan(tuple(map(_injection, faults)), Dose.parse(dose), seed)
     except ValueError as error:

@@ -20,6 +20,7 @@ from harness.confinement import confine
 from harness.outcome import Outcome
 from harness.result import CaseResult, unjudged
 from harness.upstream.source import Tree
+from simulators.faults.fault import FaultError
 
 
 @dataclass(frozen=True)
@@ -96,6 +97,8 @@ def _result(bench: Bench, job: Job, connection: Connection) -> CaseResult:
             return bench.run(job.case, begun, job.whole)
         begun("golden")
         return bench.autopsy(job.case, job.died)
+    except FaultError as error:
+        return unjudged(job.case, str(error))
     except Exception as error:  # noqa: BLE001 - the tool's own failure says nothing of upstream
         return unjudged(job.case, f"the tool failed: {type(error).__name__}: {error}")
 

@@ -132,7 +132,10 @@ class StampReader:
     def _whole(self, values: tuple[int | None, ...], expected: Origin | None) -> Origin | None:
         # Most sequences come through whole; comparing tuples is far cheaper than an index.
         starts = [Origin(owner, 0) for owner in self._sequences]
-        for start in starts if expected is None else [expected, *starts]:
+        if expected is not None:
+            there = [Origin(owner, expected.position) for owner in self._sequences]
+            starts = [expected, *there, *starts]
+        for start in starts:
             known = self._sequences.get(start.owner, ())
             if known[start.position : start.position + len(values)] == values:
                 return start

@@ -27,7 +27,7 @@ class Lie:
         """Return the payload with every fault done to it that still has its place."""
         for fault, at in self.steps:
             if payload.form in fault.forms and fault.fits(payload, at):
-                payload = fault.change(payload, at, self.rng)
+                payload = fault.done(payload, at, self.rng)
         return payload
 
 

@@ -14,6 +14,7 @@ from torch import nn
 from contracts.contract import Origin
 from harness.consumers.consumer import Lie, Output, outcome_of, spans
 from harness.outcome import Passed, Run, Span, Whose
+from harness.upstream.hermetic import provide
 from harness.upstream.loading import Needs, Upstream
 from simulators.camera_rows import (
     TOKENS,
@@ -59,6 +60,8 @@ class LingbotCam:
                 },
             )
         )
+        # Installed, the real one would ask for a group of tensor-parallel ranks.
+        provide(lingbot, MLP=CameraMlp)
         self._conditioner = lingbot.LingBotWorldCamConditioner(WIDTH)
         self._conditioner.load_state_dict(dict(weights()))
         self._conditioner.to(self._device)

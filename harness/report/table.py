@@ -51,7 +51,7 @@ def show(report: Report, out: Console) -> None:
             f"Unreachable, no case comes to the guard: {', '.join(report.unreachable)}",
             highlight=False,
         )
-    out.print(totals(report), style="bold", highlight=False)
+    out.print(totals(report), style="bold", highlight=False, soft_wrap=True)
     again = next((r for r in report.results if r.verdict is Verdict.SILENT), None)
     if again is not None:
         # In one piece however long, so that it can be copied.
@@ -61,9 +61,9 @@ def show(report: Report, out: Console) -> None:
 def _table(seam: str, faults: list[FaultRow]) -> Table:
     table = Table(title=seam, title_justify="left", title_style="bold", box=None, expand=False)
     table.add_column("fault", no_wrap=True, max_width=26, overflow="ellipsis")
-    table.add_column("cases", justify="right")
-    table.add_column("verdicts", no_wrap=True)
-    table.add_column("promise")
+    table.add_column("cases", justify="right", no_wrap=True, min_width=5)
+    table.add_column("verdicts", overflow="fold", min_width=14)
+    table.add_column("promise", no_wrap=True, min_width=7)
     table.add_column("the worst of them", no_wrap=True, overflow="ellipsis", max_width=34)
     for row in faults:
         verdicts = ", ".join(
@@ -87,6 +87,7 @@ def show_differences(against: str, found: list[Difference], out: Console) -> Non
         for difference in same[:10]:
             was = (difference.before or {}).get("verdict", "not there")
             now = (difference.after or {}).get("verdict", "not there")
-            out.print(f"    {escape(difference.case)}: {was} -> {now}", highlight=False)
+            said = f"    {escape(difference.case)}: {was} -> {now}"
+            out.print(said, highlight=False, soft_wrap=True)
         if len(same) > 10:
             out.print(f"    and {len(same) - 10} more", highlight=False)

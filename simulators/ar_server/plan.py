@@ -55,7 +55,7 @@ class Plan:
                 at = next(fault.places(len(payload.records)), ())
             if payload.form in fault.forms and fault.fits(payload, at):
                 rng = stream(self.seed, "fault", fault.name, step, index)
-                payload = fault.change(payload, at, rng)
+                payload = fault.done(payload, at, rng)
                 applied += 1
         return payload if applied else None
 

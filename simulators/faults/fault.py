@@ -3,10 +3,12 @@
 A fault knows neither the seam nor the dose: which request it hits is the case's business.
 """
 
+import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import combinations, permutations
+from pathlib import Path
 from random import Random
 
 from simulators.payload import RECORDS, Payload
@@ -15,6 +17,10 @@ from simulators.payload import RECORDS, Payload
 Place = tuple[int, ...]
 Change = Callable[[Payload, Place, Random], Payload]
 Places = Callable[[int], Iterator[Place]]
+
+
+class FaultError(Exception):
+    """A fault does not do what a fault must."""
 
 
 @dataclass(frozen=True)
@@ -45,6 +51,24 @@ class Fault:
         One that an earlier fault replaced as a whole has none any more.
         """
         return payload.body is RECORDS and at in _known(self.places, len(payload.records))
+
+    def done(self, payload: Payload, at: Place, rng: Random) -> Payload:
+        """Return the payload with this fault done to it.
+
+        Raises:
+            FaultError: if the fault raises, or returns no payload.
+        """
+        try:
+            changed = self.change(payload, at, rng)
+        except Exception as error:
+            last = traceback.extract_tb(error.__traceback__)[-1]
+            where = f"{Path(last.filename).name}:{last.lineno}"
+            said = f"{type(error).__name__}: {error} at {where}"
+            raise FaultError(f"the fault {self.name} raised {said}") from error
+        if not isinstance(changed, Payload):
+            kind = type(changed).__name__
+            raise FaultError(f"the fault {self.name} returned {kind}, and no payload")
+        return changed
 
 
 @lru_cache(maxsize=1024)

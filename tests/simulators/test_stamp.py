@@ -82,6 +82,13 @@ def test_a_shift_and_a_seam_between_two_owners_are_read() -> None:
     ]
 
 
+def test_a_lone_token_is_read_where_it_is_expected() -> None:
+    """One token says little by itself; at the expected position of another owner it says whose."""
+    expected = Origin(0, 256)
+
+    assert StampReader(SEQUENCES).read(SEQUENCES[1][256:257], expected) == [Origin(1, 256)]
+
+
 def test_what_is_no_integer_carries_no_stamp() -> None:
     """Floats, booleans, strings and nulls."""
     assert StampReader(SEQUENCES)([1.5, True, "7", None]) == [None] * 4
