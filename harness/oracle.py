@@ -122,7 +122,7 @@ def _of_error(
     refusal = stop.refusal(guard)
     if raised.type == guard.error and _says(raised.message, refusal):
         return Verdict.REFUSED, ""
-    if raised.type == guard.error and _constant(guard) in raised.message:
+    if raised.type == guard.error and _worded(raised.message, guard):
         return Verdict.MISREPORTED, f"false numbers: the truth is {refusal!r}"
     return Verdict.MISREPORTED, f"{stop.clause.name} documents {guard.error}: {refusal!r}"
 
@@ -132,8 +132,10 @@ def _says(message: str, refusal: str) -> bool:
     return re.search(rf"(?<!\d){re.escape(refusal)}(?!\d)", message) is not None
 
 
-def _constant(guard: Guard) -> str:
-    return guard.text.split("{", 1)[0]
+def _worded(message: str, guard: Guard) -> bool:
+    # The text is the documented one, whatever stands in its fields.
+    parts = re.split(r"\{[^{}]*\}", guard.text)
+    return re.search(".*?".join(map(re.escape, parts)), message, re.DOTALL) is not None
 
 
 def _promise(

@@ -81,12 +81,12 @@ def counted(pairs: Iterable[tuple[object, int]]) -> str:
 
 
 def totals(report: Report) -> str:
-    """Return the closing line: how many cases, verdicts and promises."""
+    """Return the closing lines: how many cases and verdicts, then the promises."""
     verdicts = report.verdicts
     promises = report.promises
     said = counted((v, verdicts[v]) for v in SEVERITY if verdicts[v])
     kept = counted((p, promises[p]) for p in Promise)
-    return f"{len(report.results)} cases: {said}. Promises: {kept}."
+    return f"{len(report.results)} cases: {said}.\nPromises: {kept}."
 
 
 def broken(report: Report) -> list[CaseResult]:

@@ -51,7 +51,7 @@ def show(report: Report, out: Console) -> None:
             f"Unreachable, no case comes to the guard: {', '.join(report.unreachable)}",
             highlight=False,
         )
-    out.print(totals(report), style="bold", highlight=False, soft_wrap=True)
+    out.print(totals(report), style="bold", highlight=False)
     again = next((r for r in report.results if r.verdict is Verdict.SILENT), None)
     if again is not None:
         # In one piece however long, so that it can be copied.

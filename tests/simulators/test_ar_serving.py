@@ -12,7 +12,7 @@ import pytest
 
 from simulators.ar_server import ArServer, ArSimulator, Injection, Plan, Wire, listen
 from simulators.faults import Fault, Place
-from simulators.faults.fault import whole
+from simulators.faults.fault import FaultError, whole
 from simulators.payload import REPLY, Payload
 
 
@@ -99,7 +99,7 @@ def test_a_failure_of_the_tool_is_raised_on_leaving() -> None:
     plan = Plan((Injection(Fault("fails", "noop", fails, (REPLY,), whole, "x -> !")),))
 
     with (
-        pytest.raises(RuntimeError, match="itself is at fault"),
+        pytest.raises(FaultError, match="itself is at fault"),
         ArServer(ArSimulator(plan=plan)) as server,
         pytest.raises(httpx.RemoteProtocolError),
     ):
