@@ -86,7 +86,8 @@ def totals(report: Report) -> str:
     promises = report.promises
     said = counted((v, verdicts[v]) for v in SEVERITY if verdicts[v])
     kept = counted((p, promises[p]) for p in Promise)
-    return f"{len(report.results)} cases: {said}.\nPromises: {kept}."
+    cases = "1 case" if len(report.results) == 1 else f"{len(report.results)} cases"
+    return f"{cases}: {said}.\nPromises: {kept}."
 
 
 def broken(report: Report) -> list[CaseResult]:
