@@ -22,6 +22,9 @@ from contracts import (
     krea2_ragged,
     lingbot_cam,
     lingbot_kv_cache,
+    shard_kv_guard,
+    shard_splits,
+    shard_strategy,
 )
 from contracts.contract import (
     Answer,
@@ -57,6 +60,9 @@ CONTRACTS = {
         lingbot_kv_cache,
         lingbot_cam,
         krea2_ragged,
+        shard_splits,
+        shard_strategy,
+        shard_kv_guard,
     )
 }
 

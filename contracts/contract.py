@@ -59,10 +59,13 @@ class Guard:
     caught: str = ""
     #: The function that words the error, where it is not worded where it is raised.
     maker: str = ""
+    #: Why no entry can reach the check; the clause is then assumed, and the check is listed.
+    unreachable: str = ""
 
     def holds(self, release: str, platform: str) -> bool:
         """Return whether the check runs in this release on this platform."""
-        return release in self.span and (not self.platforms or platform in self.platforms)
+        there = release in self.span and (not self.platforms or platform in self.platforms)
+        return there and not self.unreachable
 
 
 @dataclass(frozen=True)
@@ -101,6 +104,8 @@ class Violation:
     fields: Mapping[str, object] = field(default_factory=dict)
     #: Overrides the clause's incidental errors where they depend on the value.
     incidental: tuple[str, ...] | None = None
+    #: The rank that meets it, where one of a group does; None where all do.
+    rank: int | None = None
 
     def accident(self, release: str) -> tuple[str, ...]:
         """Return the types of the errors that this causes where its clause is assumed."""

@@ -147,23 +147,24 @@ class Bench:
             clauses=tuple(dict.fromkeys(v.clause.name for v in violations)),
             detail=judgement.detail,
             seconds=seconds,
-            fired=self._fired(case, raised) or _came_out(violations, raised, where),
+            fired=self._fired(case, outcome) or _came_out(violations, raised, where),
             violations=tuple(map(str, violations)),
             frames=_frames(outcome),
+            ranks=tuple(one.said for one in outcome.ranks),
             undecorated=tuple(self._upstream.decorated()),
         )
 
-    def _fired(self, case: Case, raised: Raised | None) -> tuple[str, ...]:
-        if raised is None or not raised.frames:
-            return ()
-        file, line, _ = raised.frames[-1]
+    def _fired(self, case: Case, outcome: Outcome) -> tuple[str, ...]:
+        lasts = [raised.frames[-1] for _, raised in outcome.errors if raised.frames]
         fired = []
         for clause in CONTRACTS[case.seam].clauses:
             guard = clause.guard(self._tree.release, SEAMS[case.seam].platform)
-            if guard is None or file != f"sglang/{guard.source.path}":
+            if guard is None:
                 continue
-            site = guard_site(Path(self._tree.root, file), guard)
-            if site is not None and guard.error == raised.type and site.holds(line):
+            place = f"sglang/{guard.source.path}"
+            site = guard_site(Path(self._tree.root, place), guard)
+            types = {raised.type for _, raised in outcome.errors}
+            if site is not None and guard.error in types and site.raised_at(place, lasts):
                 fired.append(clause.name)
         return tuple(fired)
 

@@ -6,10 +6,11 @@ answered.
 """
 
 import _posixsubprocess
+import contextlib
 import ipaddress
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,28 @@ _PROCESS_EVENTS = frozenset(
     "subprocess.Popen os.system os.exec os.posix_spawn os.spawn os.fork os.forkpty "
     "pty.spawn".split()
 )
+
+
+class Children:
+    """The processes that the harness itself forks from a confined one: the ranks of a group."""
+
+    def __init__(self) -> None:
+        #: Those that live now: they may be signalled.
+        self.pids: set[int] = set()
+        self.may_fork = False
+
+    @contextlib.contextmanager
+    def forking(self) -> Iterator[None]:
+        """Allow forks meanwhile; neither upstream's code nor a child may fork."""
+        self.may_fork = True
+        try:
+            yield
+        finally:
+            self.may_fork = False
+
+
+#: A process has one confinement, and so one set of children.
+children = Children()
 
 
 class Refused(BaseException):
@@ -64,9 +87,9 @@ def _hook(folder: Path) -> Callable[[str, tuple[Any, ...]], None]:
             if args[0] != ":memory:" and not _below(args[0], folder):
                 _refuse(f"write {args[0]}")
         elif event in ("os.kill", "os.killpg"):
-            if args[0] != os.getpid():
+            if args[0] != os.getpid() and args[0] not in children.pids:
                 _refuse(f"signal process {args[0]}")
-        elif event in _PROCESS_EVENTS:
+        elif event in _PROCESS_EVENTS and not (event == "os.fork" and children.may_fork):
             _refuse(f"start a process ({event})")
 
     return hook

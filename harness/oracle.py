@@ -44,7 +44,7 @@ def judge(
     """
     stop = ending(list(violations), where.release, where.platform)
     guard = stop.clause.guard(where.release, where.platform) if stop is not None else None
-    verdict, detail = _verdict(violations, run, golden, stop, guard, where.release)
+    verdict, detail = _verdict(violations, run, golden, stop, guard, where)
     return Judgement(verdict, _promise(verdict, violations, guard), detail)
 
 
@@ -62,7 +62,7 @@ def judge_given(
     known = run if stamped else replace(run, spans=())
     stop = ending(list(violations), where.release, where.platform)
     guard = stop.clause.guard(where.release, where.platform) if stop is not None else None
-    verdict, detail = _verdict(violations, known, known, stop, guard, where.release)
+    verdict, detail = _verdict(violations, known, known, stop, guard, where)
     if verdict is Verdict.TOLERATED:
         unjudged = "" if stamped else "identity not judged"
         if violations:
@@ -79,7 +79,7 @@ def _verdict(
     golden: Outcome | None,
     stop: Violation | None,
     guard: Guard | None,
-    release: str,
+    where: Where,
 ) -> tuple[Verdict, str]:
     if run.unsure:
         return Verdict.INCONCLUSIVE, "; ".join(run.unsure)
@@ -92,12 +92,35 @@ def _verdict(
         return Verdict.CRASHED, run.death
     if run.ending is Ending.HUNG:
         return Verdict.HUNG, run.death
+    if run.ranks and run.raised is not None:
+        return _of_ranks(run, violations, stop, where)
     if run.raised is not None:
-        return _of_error(run.raised, violations, stop, guard, release)
+        return _of_error(run.raised, violations, stop, guard, where.release)
     wrong = _wrong(run, golden)
     if wrong:
         return Verdict.SILENT, wrong
     return (Verdict.UPHELD if golden is None else Verdict.TOLERATED), ""
+
+
+def _of_ranks(
+    run: Outcome, violations: Sequence[Violation], stop: Violation | None, where: Where
+) -> tuple[Verdict, str]:
+    """Return the verdict on a group in which one rank or more ended in an error."""
+    assert run.raised is not None
+    guard = stop.clause.guard(where.release, where.platform) if stop is not None else None
+    if guard is None:
+        return _of_error(run.raised, violations, stop, None, where.release)
+    for rank, raised in run.errors:
+        own = [v for v in violations if v.rank in (None, rank)]
+        last = ending(own, where.release, where.platform)
+        theirs = last.clause.guard(where.release, where.platform) if last is not None else None
+        verdict, detail = _of_error(raised, violations, last, theirs, where.release)
+        if verdict is not Verdict.REFUSED:
+            return verdict, f"rank {rank}: {detail}"
+    accepted = [str(r.rank) for r in run.ranks if r.outcome.ending is Ending.ACCEPTED]
+    if accepted:
+        return Verdict.MISREPORTED, f"not refused on rank {', '.join(accepted)}"
+    return Verdict.REFUSED, ""
 
 
 def _of_error(

@@ -79,6 +79,25 @@ class Outcome:
     death: str = ""
     #: The stack that a hung call stood in, one frame a line, innermost first.
     stack: str = ""
+    #: Of a group of ranks, how each one ended, and what each did in words.
+    ranks: "tuple[RankOutcome, ...]" = ()
+
+    @property
+    def errors(self) -> tuple[tuple[int | None, Raised], ...]:
+        """Every error that it ended in, each with its rank; without ranks it has none."""
+        if self.ranks:
+            return tuple((r.rank, r.outcome.raised) for r in self.ranks if r.outcome.raised)
+        return ((None, self.raised),) if self.raised is not None else ()
+
+
+@dataclass(frozen=True)
+class RankOutcome:
+    """How one rank of a group ended."""
+
+    rank: int
+    outcome: Outcome
+    #: What it did and was about to do, as a line.
+    said: str
 
 
 @dataclass(frozen=True)

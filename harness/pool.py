@@ -8,8 +8,6 @@ whichever finishes first.
 import contextlib
 import multiprocessing
 import os
-import re
-import signal
 import sys
 import tempfile
 import time
@@ -25,6 +23,7 @@ from harness.case import Case
 from harness.outcome import Ending, Outcome
 from harness.result import CaseResult, unjudged
 from harness.seams import SEAMS
+from harness.stack import ended, frames, stood, told
 from harness.telling import Progress, unheard
 from harness.upstream.source import INSTALLED, Tree
 from harness.worker import LOADING, STACK_FILE, Begun, Done, Job, Setup, work
@@ -47,8 +46,6 @@ _BATCH = 16
 _WORTH_SHARING = 64
 #: Seconds that a seam's modules may take to load: an installed SGLang takes over a minute.
 _LOADING_S = 300.0
-#: Seconds that a hung worker has for writing its stack.
-_STACK_S = 2.0
 #: Seconds that a worker whose pipe is closed has for ending by itself.
 _ENDING_S = 2.0
 
@@ -235,7 +232,7 @@ class _Worker:
 
     def bury(self, tree: Tree) -> Outcome:
         """Return how the worker ended, having made sure that it did."""
-        stack = self._stack() if self.hung else ""
+        stack = told(self.pid, self._folder / STACK_FILE) if self.hung else ""
         if not self.hung:
             # Its pipe is closed and it may still be ending: its own end is told, not the kill.
             self._process.join(timeout=_ENDING_S)
@@ -243,22 +240,9 @@ class _Worker:
         self._process.join()
         self.connection.close()
         if self.hung:
-            frames = _frames(stack, tree)
-            return Outcome(Ending.HUNG, death=_stood(frames), stack="\n".join(frames))
-        code = self._process.exitcode or 0
-        how = f"died by {signal.Signals(-code).name}" if code < 0 else f"exited with code {code}"
-        return Outcome(Ending.CRASHED, death=how)
-
-    def _stack(self) -> str:
-        file = self._folder / STACK_FILE
-        os.kill(self._process.pid or 0, signal.SIGUSR1)
-        until = time.monotonic() + _STACK_S
-        text = ""
-        # It is written thread by thread, innermost frame first: whole once `work` is named.
-        while f"{_OUTERMOST}\n" not in text and time.monotonic() < until:
-            time.sleep(0.01)
-            text = file.read_text(errors="replace")
-        return text
+            found = frames(stack, tree)
+            return Outcome(Ending.HUNG, death=stood(found), stack="\n".join(found))
+        return Outcome(Ending.CRASHED, death=ended(self._process.exitcode or 0))
 
     def stop(self) -> None:
         """End the worker, asking first."""
@@ -299,38 +283,3 @@ def _empty_main() -> Iterator[None]:
         yield
     finally:
         sys.modules["__main__"] = main
-
-
-#: The frame of the worker's main thread that is not upstream's.
-_OUTERMOST = " in work"
-_FRAME = re.compile(r'File "([^"]+)", line (\d+) in (\S+)')
-
-
-def _frames(stack: str, tree: Tree) -> list[str]:
-    # The worker's main thread is the one that ends in `work`, or that got the signal where the
-    # stack was too deep to be written whole; a server's thread is not upstream.
-    parts = re.split(r"\n\s*\n", stack)
-    threads = [part for part in parts if f"{_OUTERMOST}\n" in f"{part}\n"]
-    threads += [part for part in parts if part.startswith("Current thread")]
-    found = _FRAME.findall(threads[0]) if threads else []
-    return [f"{_short(file, tree)}:{line} in {name}" for file, line, name in found]
-
-
-def _short(file: str, tree: Tree) -> str:
-    path = Path(file)
-    return str(path.relative_to(tree.root)) if path.is_relative_to(tree.root) else path.name
-
-
-def _stood(frames: list[str]) -> str:
-    if not frames:
-        return "hung, and left no stack"
-    named = [re.sub(r":\d+ in ", " in ", frame) for frame in frames]
-    innermost = named[0].partition(" in ")
-    ours = next((frame for frame in named if frame.startswith("sglang/")), None)
-    if ours is None or ours == named[0]:
-        return f"hung in {innermost[2]} of {innermost[0].rpartition('/')[2]}"
-    file, _, function = ours.partition(" in ")
-    return (
-        f"hung in {function} of {file.rpartition('/')[2]}, "
-        f"waiting in {innermost[2]} of {innermost[0]}"
-    )

@@ -32,6 +32,8 @@ class CaseResult:
     #: Each violation in words, and where upstream stood: for `run`, not for snapshots.
     violations: tuple[str, ...] = ()
     frames: tuple[str, ...] = ()
+    #: What each rank of a group did and was about to do, a line each: for `run` too.
+    ranks: tuple[str, ...] = ()
     #: What was asked and what passed, as JSON where it can be; only where a whole look is wanted.
     request: str = ""
     payload: str = ""

@@ -10,6 +10,7 @@ from harness.glm_image_rows import GLM_IMAGE, RECORDS_DIM, SEEDS_DIM, SHAPE_DIM
 from harness.image_seams import IMAGE_SEAMS
 from harness.request_seams import REQUEST_SEAMS
 from harness.seam import Dim, Seam, Space, one_of, whole_number
+from harness.shard_seams import SHARD_SEAMS
 from harness.sharding_seams import SHARDING_SEAMS
 from simulators.payload import ANSWER, REPLY, ROWS
 
@@ -168,6 +169,7 @@ _TABLE = (
     *REQUEST_SEAMS,
     *IMAGE_SEAMS,
     *SHARDING_SEAMS,
+    *SHARD_SEAMS,
 )
 
 #: Every seam, by name.

@@ -47,6 +47,9 @@ CAMERA = "camera"
 #: Form of a payload: text masks, one row of booleans for each prompt, and beside them the
 #: `size` of the picture.
 MASKS = "masks"
+#: Form of a payload: the splits of a sequence, one int for each rank, and beside them all else
+#: that a scheduler tells the ranks: see `simulators.scheduler`.
+SPLITS = "splits"
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ the documented text.
 
 import ast
 import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -40,6 +41,10 @@ class RaiseSite:
         """
         return (self.tried or self.first) <= line <= self.last
 
+    def raised_at(self, file: str, frames: Iterable[tuple[str, int, str]]) -> bool:
+        """Return whether one of some innermost frames (file, line, function) is this statement."""
+        return any(place == file and self.holds(line) for place, line, _ in frames)
+
 
 @lru_cache(maxsize=64)
 def _parsed(file: Path) -> ast.Module:
@@ -67,27 +72,43 @@ def guard_site(file: Path, guard: Guard) -> RaiseSite | None:
         return _find_reraise(file, guard.caught)
     if guard.maker:
         return _find_made(file, guard)
-    return find_raise(file, guard.error, guard.text)
+    return find_raise(file, guard.error, guard.text, guard.source.symbol)
 
 
-def find_raise(file: Path, error: str, text: str) -> RaiseSite | None:
+def find_raise(file: Path, error: str, text: str, symbol: str = "") -> RaiseSite | None:
     """Return the statement that raises an error with a text, or None if there is none.
+
+    An `assert` with a text is one too, of an AssertionError.
 
     Args:
         file: A file of upstream's.
         error: Name of the error's type; `RETURNED` for a text that is returned.
         text: The documented text; its `{fields}` stand for anything that is filled in.
+        symbol: The function that holds it, where several say the same.
     """
     wanted = _FIELD.sub("{}", text)
     if error == RETURNED:
         return _find_returned(file, wanted)
+    found = [site for site, said in _refusals(file, error) if wanted in said]
+    # The same words may stand in several functions.
+    own = [site for site in found if site.symbol == symbol]
+    return next(iter([*own, *found]), None)
+
+
+def _refusals(file: Path, error: str) -> Iterator[tuple[RaiseSite, str]]:
+    """Yield each statement that raises an error of a type, with its text."""
+    if error == AssertionError.__name__:
+        for symbol, test in _nodes(_parsed(file), "", ast.Assert):
+            if test.msg is not None:
+                yield _site(test, error, symbol), _text(test.msg)
     for symbol, node in _nodes(_parsed(file), "", ast.Raise):
         call = node.exc
-        if not isinstance(call, ast.Call) or not call.args:
-            continue
-        if ast.unparse(call.func).endswith(error) and wanted in _text(call.args[0]):
-            return RaiseSite(node.lineno, node.end_lineno or node.lineno, error, symbol)
-    return None
+        if isinstance(call, ast.Call) and call.args and ast.unparse(call.func).endswith(error):
+            yield _site(node, error, symbol), _text(call.args[0])
+
+
+def _site(node: ast.stmt, error: str, symbol: str) -> RaiseSite:
+    return RaiseSite(node.lineno, node.end_lineno or node.lineno, error, symbol)
 
 
 def _find_returned(file: Path, wanted: str) -> RaiseSite | None:

@@ -5,7 +5,7 @@ what counts: even where upstream swallows the raise, the case becomes inconclusi
 """
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
@@ -57,15 +57,17 @@ class Provided:
     """An object that the harness provides: the smallest honest thing, and nothing beside it.
 
     Members are given by name. Reaching, or setting, one that was not given makes the case
-    inconclusive: the real object might have answered otherwise.
+    inconclusive: the real object might have answered otherwise. What the real one is known not to
+    have it `lacks`.
     """
 
-    def __init__(self, what: str, **members: Any) -> None:
+    def __init__(self, what: str, lacks: Collection[str] = (), **members: Any) -> None:
         self.__dict__["what"] = what
+        self.__dict__["lacks"] = lacks
         self.__dict__.update(members)
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
+        if name.startswith("__") or name in self.__dict__.get("lacks", ()):
             raise AttributeError(name)
         LEDGER.reach(f"{self.__dict__.get('what', 'a provided object')}.{name}", "not provided")
 

@@ -15,6 +15,7 @@ from simulators.faults import (
     masks,
     merge,
     omission,
+    ranks,
     reordering,
     request,
     results,
@@ -22,6 +23,7 @@ from simulators.faults import (
     seeds,
     sizes,
     skew,
+    splits,
     truncation,
 )
 from simulators.faults import substitution as items
@@ -54,10 +56,11 @@ from simulators.payload import (
     ROWS,
     SEEDS,
     SIZE,
+    SPLITS,
 )
 
 _BOTH = (REPLY, ROWS)
-_LISTS = (*_BOTH, GRIDS, SEEDS)
+_LISTS = (*_BOTH, GRIDS, SEEDS, SPLITS)
 _THINGS = (*_LISTS, GROUP, RESULTS, FRAMES, CHUNKS, MASKS)
 
 # One row a fault: name, kind, change, forms of payload, places, picture.
@@ -337,6 +340,8 @@ _TABLE = (
     *chunks.FAULTS,
     *camera.FAULTS,
     *masks.FAULTS,
+    *splits.FAULTS,
+    *ranks.FAULTS,
 )
 # fmt: on
 

@@ -1,0 +1,64 @@
+"""What a group of ranks did, as one outcome: the worst of its ranks', and a line for each.
+
+A death is worse than a hang, a hang than an error, and an error than an output, for that is the
+order in which the others of the group are spared.
+"""
+
+from collections.abc import Sequence
+
+from harness.outcome import Ending, Outcome, RankOutcome
+from harness.ranks import RankEnd
+
+_WORST_FIRST = (Ending.CRASHED, Ending.HUNG, Ending.RAISED, Ending.ACCEPTED)
+
+
+def together(ends: Sequence[RankEnd]) -> Outcome:
+    """Return the outcome of a group.
+
+    A rank that was told to stay away, or to die, has none of its own: what the others made of it
+    counts.
+    """
+    known = [end for end in ends if end.outcome is not None]
+    outcomes = [end.outcome for end in known if end.outcome is not None]
+    ranks = tuple(RankOutcome(e.rank, e.outcome, _said(e)) for e in known if e.outcome is not None)
+    ranks += tuple(
+        RankOutcome(e.rank, Outcome(Ending.ACCEPTED), f"rank {e.rank}: {e.step}")
+        for e in ends
+        if e.outcome is None
+    )
+    ranks = tuple(sorted(ranks, key=lambda one: one.rank))
+    unsure = tuple(dict.fromkeys(said for o in outcomes for said in o.unsure))
+    worst = next(e for e in _WORST_FIRST if any(o.ending is e for o in outcomes))
+    alike = [o for o in outcomes if o.ending is worst]
+    if worst in (Ending.CRASHED, Ending.HUNG):
+        # Which of several ranks a group loses first is chance.
+        death = " and ".join(sorted({o.death for o in alike}))
+        stack = "\n\n".join(o.stack for o in alike if o.stack)
+        return Outcome(worst, unsure=unsure, death=f"a rank {death}", stack=stack, ranks=ranks)
+    if worst is Ending.RAISED:
+        first = next((o.raised for o in alike if o.raised is not None), None)
+        return Outcome(worst, first, unsure=unsure, ranks=ranks)
+    spans = tuple(span for o in outcomes for span in o.spans)
+    facts = {place: said for o in outcomes for place, said in o.facts.items()}
+    return Outcome(worst, None, spans, facts, unsure, ranks=ranks)
+
+
+def _said(end: RankEnd) -> str:
+    assert end.outcome is not None
+    did = _did(end.outcome)
+    later = "" if end.outcome.ending is Ending.ACCEPTED else f", when it was about to {end.step}"
+    return f"rank {end.rank}: {did}{later}"
+
+
+def _did(outcome: Outcome) -> str:
+    if outcome.unsure:
+        return "cannot be judged"
+    if outcome.ending in (Ending.CRASHED, Ending.HUNG):
+        return outcome.death
+    if outcome.raised is not None:
+        place = outcome.raised.frames[-1] if outcome.raised.frames else None
+        where = f" in {place[2]} of {place[0].rpartition('/')[2]}" if place else ""
+        return f"raised {outcome.raised.type}{where}: {outcome.raised.message}"
+    wrong = sum(span.count for span in outcome.spans if not span.right)
+    rows = sum(span.count for span in outcome.spans)
+    return f"returned, {wrong} of {rows} rows wrong" if wrong else "returned"
