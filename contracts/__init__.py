@@ -22,6 +22,7 @@ from contracts import (
     krea2_ragged,
     lingbot_cam,
     lingbot_kv_cache,
+    shard_all_to_all,
     shard_kv_guard,
     shard_splits,
     shard_strategy,
@@ -63,6 +64,7 @@ CONTRACTS = {
         shard_splits,
         shard_strategy,
         shard_kv_guard,
+        shard_all_to_all,
     )
 }
 

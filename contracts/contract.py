@@ -90,6 +90,10 @@ class Clause:
         """Return the guard that runs in this release on this platform, if one does."""
         return next((g for g in self.guards if g.holds(release, platform)), None)
 
+    def dead_guard(self, release: str) -> Guard | None:
+        """Return the guard that stands in this release and that no entry can reach, if one does."""
+        return next((g for g in self.guards if g.unreachable and release in g.span), None)
+
 
 @dataclass(frozen=True)
 class Violation:

@@ -9,10 +9,12 @@ The payload and the request are those of `contracts.shard_splits`.
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from contracts.clauses.rank_group import (
+    TOLD_ALIKE,
+)
 from contracts.clauses.shard_batch import (
     CACHE_GIVEN,
     FLAG_TOLD,
-    TOLD_ALIKE,
     walk_batch,
 )
 from contracts.contract import Contract, OwnerOf, Violation

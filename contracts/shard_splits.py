@@ -14,21 +14,25 @@ the exchanges check the rest, where the splits are not all alike.
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from contracts.clauses.rank_group import (
+    RANKS_COME,
+    REFUSED_TOGETHER,
+    TOLD_ALIKE,
+)
 from contracts.clauses.shard_batch import (
     ALIKE_TRUE,
     FLAG_TOLD,
     HEADS_FIXED,
     HEADS_VARLEN,
-    RANKS_COME,
-    REFUSED_TOGETHER,
-    SPLIT_TRUE,
     SPLITS_AGAIN,
-    SPLITS_COUNT,
-    SPLITS_INTS,
     SPLITS_LISTED,
     SPLITS_TOLD,
-    TOLD_ALIKE,
     walk_batch,
+)
+from contracts.clauses.splits import (
+    SPLIT_TRUE,
+    SPLITS_COUNT,
+    SPLITS_INTS,
 )
 from contracts.contract import Contract, OwnerOf, Violation
 

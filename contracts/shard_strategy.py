@@ -10,16 +10,18 @@ The payload and the request are those of `contracts.shard_splits`.
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from contracts.clauses.rank_group import (
+    RANKS_COME,
+    REFUSED_TOGETHER,
+    TOLD_ALIKE,
+)
 from contracts.clauses.shard_batch import (
     ALIKE_TRUE,
     FLAG_TOLD,
-    RANKS_COME,
-    REFUSED_TOGETHER,
     SHARDS_EVEN,
     SPLITS_LISTED,
     SPLITS_TOLD,
     STRATEGY_KNOWN,
-    TOLD_ALIKE,
     walk_batch,
 )
 from contracts.contract import Contract, OwnerOf, Violation

@@ -92,6 +92,8 @@ def _verdict(
         return Verdict.CRASHED, run.death
     if run.ending is Ending.HUNG:
         return Verdict.HUNG, run.death
+    if run.raised is not None and _revived(run, violations, where.release):
+        return Verdict.REFUSED, "by a guard that no call could reach when it was read"
     if run.ranks and run.raised is not None:
         return _of_ranks(run, violations, stop, where)
     if run.raised is not None:
@@ -100,6 +102,15 @@ def _verdict(
     if wrong:
         return Verdict.SILENT, wrong
     return (Verdict.UPHELD if golden is None else Verdict.TOLERATED), ""
+
+
+def _revived(run: Outcome, violations: Sequence[Violation], release: str) -> bool:
+    """Return whether every error is that of a guard that was taken for unreachable."""
+    dead = [(v, guard) for v in violations if (guard := v.clause.dead_guard(release))]
+    return all(
+        any(raised.type == g.error and _says(raised.message, v.refusal(g)) for v, g in dead)
+        for _, raised in run.errors
+    )
 
 
 def _of_ranks(
@@ -168,7 +179,7 @@ def _promise(
         return None
     if guard is not None:
         return Promise.KEPT if verdict is Verdict.REFUSED else Promise.BROKEN
-    if verdict in (Verdict.UPHELD, Verdict.TOLERATED):
+    if verdict in (Verdict.UPHELD, Verdict.TOLERATED, Verdict.REFUSED):
         return Promise.KEPT
     return Promise.OPEN if violations else Promise.BROKEN
 

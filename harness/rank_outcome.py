@@ -4,12 +4,29 @@ A death is worse than a hang, a hang than an error, and an error than an output,
 order in which the others of the group are spared.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from harness.outcome import Ending, Outcome, RankOutcome
-from harness.ranks import RankEnd
+from harness.ranks import Drive, RankEnd, Ranks
+from harness.upstream.loading import Upstream
 
 _WORST_FIRST = (Ending.CRASHED, Ending.HUNG, Ending.RAISED, Ending.ACCEPTED)
+
+
+def of_group(
+    upstream: Upstream, device: str, dims: Mapping[str, str], count: int, drive: Drive
+) -> Outcome:
+    """Return what a fresh group of ranks made of one drive.
+
+    Args:
+        upstream: Whose tree it is.
+        device: Where the ranks' tensors live.
+        dims: `after=stays` lets a rank that raised stay.
+        count: How many ranks.
+        drive: What each rank does.
+    """
+    leaves = dims.get("after") != "stays"
+    return together(Ranks(count, upstream.tree, device, leaves).run(drive))
 
 
 def together(ends: Sequence[RankEnd]) -> Outcome:

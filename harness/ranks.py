@@ -50,6 +50,11 @@ class _Step:
 
 
 @dataclass(frozen=True)
+class _Joined:
+    """The rank has joined the group: it waits for the others, for one that leaves breaks a join."""
+
+
+@dataclass(frozen=True)
 class _Gone:
     """The rank does what it was told to do instead of its part."""
 
@@ -165,9 +170,14 @@ class Ranks:
     def _watch(self, members: Sequence["_Member"]) -> None:
         until = time.monotonic() + self._deadline_s
         stillness = Stillness()
+        begun = False
         while open_ := [member for member in members if member.is_open]:
             for ready in wait([member.connection for member in open_], timeout=_POLL_S):
                 next(m for m in open_ if m.connection is ready).receive()
+            if not begun and all(member.has_joined for member in members):
+                begun = True
+                for member in members:
+                    member.connection.send(None)
             open_ = [member for member in members if member.is_open]
             if time.monotonic() > until or (
                 open_ and stillness.holds([member.pid for member in open_])
@@ -177,7 +187,9 @@ class Ranks:
 
     def join(self, rank: Rank, folder: Path) -> None:
         """Make this process the rank of the group that it is."""
-        store = dist.FileStore(str(folder / "store"), rank.count)
+        store = dist.FileStore(  # type: ignore[attr-defined]
+            str(folder / "store"), rank.count
+        )
         dist.init_process_group(
             self._backend,
             store=store,
@@ -202,6 +214,7 @@ class _Member:
         self._stack = stack
         self._step = "join the group"
         self._outcome: Outcome | None = None
+        self.has_joined = False
         self._is_over = False
         self._is_reaped = False
 
@@ -225,6 +238,9 @@ class _Member:
             return
         if isinstance(message, _Step):
             self._step = message.what
+            return
+        if isinstance(message, _Joined):
+            self.has_joined = True
             return
         if isinstance(message, _Gone):
             self._step = message.how
@@ -264,6 +280,8 @@ def _be_rank(rank: Rank, ranks: Ranks, drive: Drive, folder: Path, stack: Path) 
         torch._C._set_deterministic_algorithms(True, warn_only=True)
         try:
             ranks.join(rank, folder)
+            connection.send(_Joined())
+            connection.recv()
             outcome = drive(rank)
         except Exception as error:  # noqa: BLE001 - the tool's own failure says nothing of upstream
             said = f"the tool failed on rank {rank.index}: {type(error).__name__}: {error}"

@@ -162,7 +162,8 @@ def run_cases(
         SourceError: if the tree changed while it was checked.
     """
     there = {name for name in {case.seam for case in wanted} if not absence(tree, SEAMS[name])}
-    runnable = [case for case in wanted if case.seam in there]
+    lacking = {case: said for case in wanted if (said := _lacking(case, device))}
+    runnable = [case for case in wanted if case.seam in there and case not in lacking]
     results: list[CaseResult] = []
     if runnable:
         before = _fingerprint(tree)
@@ -172,11 +173,20 @@ def run_cases(
             results = pool.run(runnable, progress, whole)
         if _fingerprint(tree) != before:
             raise SourceError(f"source {tree.name!r} changed while it was checked: check it again")
+    left_out = [
+        unjudged(case, said, Verdict.UNAVAILABLE)
+        for case, said in lacking.items()
+        if case.seam in there
+    ]
     missing = [name for name in SEAMS if name not in there]
     firsts = [next((c for c in wanted if c.seam == name), None) for name in missing]
-    return results + [
+    return [*results, *left_out] + [
         unjudged(case, absence(tree, SEAMS[case.seam]), Verdict.ABSENT) for case in firsts if case
     ]
+
+
+def _lacking(case: Case, device: str) -> str:
+    return SEAMS[case.seam].lacks(dict(case.dims), device)
 
 
 def absence(tree: Tree, seam: Seam) -> str:
@@ -199,7 +209,8 @@ def _unreachable(
         for seam in selection.chosen_seams()
         if not absence(tree, seam)
         for clause in CONTRACTS[seam.name].clauses
-        if clause.guard(tree.release, seam.platform) and (seam.name, clause.name) not in fired
+        if clause.guard(tree.release, seam.platform) or clause.dead_guard(tree.release)
+        if (seam.name, clause.name) not in fired
     )
 
 

@@ -76,6 +76,10 @@ def _always_fits(dims: Mapping[str, str]) -> str:
     return ""
 
 
+def _lacks_nothing(dims: Mapping[str, str], device: str) -> str:
+    return ""
+
+
 @dataclass(frozen=True)
 class Seam:
     """One row: which contract holds, which consumer drives it, and with what."""
@@ -99,6 +103,9 @@ class Seam:
     count: Callable[[Mapping[str, str]], int] = _count_of_records
     #: Says why a combination of dimensions makes no sense; empty if it does.
     misfit: Callable[[Mapping[str, str]], str] = _always_fits
+    #: Says what a machine, running on a device, lacks for a combination of dimensions; empty if
+    #: it lacks nothing. Such a case is unavailable.
+    lacks: Callable[[Mapping[str, str], str], str] = _lacks_nothing
 
     def module(self, release: str) -> str:
         """Return the name of upstream's module in a release.

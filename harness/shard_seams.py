@@ -29,7 +29,9 @@ def _rows(value: str) -> bool:
 
 ROWS = Dim(f"rows of each rank, in rank order, as in 5,3; at most {MOST_ROWS} in all", _rows)
 HEADS = Dim("attention heads, 1 to 24", whole_number(1, 24), "12")
-TOLD = Dim("all, or the one rank that is told the lie", lambda v: v == "all" or v.isdecimal(), "all")
+TOLD = Dim(
+    "all, or the one rank that is told the lie", lambda v: v == "all" or v.isdecimal(), "all"
+)
 AFTER = Dim(
     "leaves or stays: what a rank does that has raised", one_of("leaves", "stays"), "leaves"
 )
@@ -37,6 +39,16 @@ _STRATEGY = Dim(
     "ulysses, kvgather_replicated, kvgather_sharded or ring",
     one_of("ulysses", "kvgather_replicated", "kvgather_sharded", "ring"),
 )
+
+
+_ENTRY = Dim(
+    "fixed-in, varlen-in, fixed-out or varlen-out",
+    one_of("fixed-in", "varlen-in", "fixed-out", "varlen-out"),
+)
+_HEAD_DIM = Dim("1 or 2: where the heads stand in the shape", one_of("1", "2"), "2")
+
+_OF_ROWS = ("exchange", "ranks", "shards")
+_OF_SPLITS = ("records", "items", "splits", "body", *_OF_ROWS)
 
 
 def count_of_ranks(dims: Mapping[str, str]) -> int:
@@ -54,6 +66,13 @@ def misfit(dims: Mapping[str, str]) -> str:
     if dims.get("strategy", "ulysses") != "ulysses" and len(set(dims["rows"].split(","))) > 1:
         return f"strategy={dims['strategy']} gathers rows: all ranks hold as many"
     return ""
+
+
+def misfit_of_exchange(dims: Mapping[str, str]) -> str:
+    """Return why a combination makes no sense for an exchange; empty if it does."""
+    if dims["entry"].startswith("fixed") and len(set(dims["rows"].split(","))) > 1:
+        return f"entry={dims['entry']} takes no splits: all ranks hold as many rows"
+    return misfit(dims)
 
 
 SHARD_SEAMS = (
@@ -81,9 +100,7 @@ SHARD_SEAMS = (
         modules=((Span("0.5.23"), _LINGBOT),),
         symbol="lingbot_sp_strategy",
         dims={"rows": ROWS, "heads": HEADS, "strategy": _STRATEGY, "told": TOLD, "after": AFTER},
-        spaces=(
-            Space({"rows": ("4,4",), "strategy": ("kvgather_replicated",)}),
-        ),
+        spaces=(Space({"rows": ("4,4",), "strategy": ("kvgather_replicated",)}),),
         deadline_s=_DEADLINE_S,
         count=count_of_ranks,
         misfit=misfit,
@@ -102,5 +119,27 @@ SHARD_SEAMS = (
         deadline_s=_DEADLINE_S,
         count=count_of_ranks,
         misfit=misfit,
+    ),
+    Seam(
+        name="shard-all-to-all",
+        consumer="harness.consumers.shard_all_to_all:ShardAllToAll",
+        forms=(SPLITS,),
+        modules=((Span(), "sglang.multimodal_gen.runtime.layers.usp"),),
+        symbol="_usp_input_all_to_all_varlen",
+        dims={
+            "rows": ROWS,
+            "heads": HEADS,
+            "entry": _ENTRY,
+            "head_dim": _HEAD_DIM,
+            "told": TOLD,
+            "after": AFTER,
+        },
+        spaces=(
+            Space({"rows": ("5,3",), "entry": ("varlen-in", "varlen-out")}, scopes=_OF_SPLITS),
+            Space({"rows": ("4,4",), "entry": ("fixed-in", "fixed-out")}, scopes=_OF_ROWS),
+        ),
+        deadline_s=_DEADLINE_S,
+        count=count_of_ranks,
+        misfit=misfit_of_exchange,
     ),
 )

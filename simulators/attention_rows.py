@@ -29,7 +29,6 @@ _NEAR = 1e-4
 _QUERIES, _KEYS, _VALUES = 11, 12, 13
 
 
-
 def looked_for(token: int, head: int, rows: int) -> int:
     """Return the token whose value comes out where `token` asks in an even head."""
     return (token + rows // 2 + head // 2) % rows

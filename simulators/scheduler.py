@@ -41,6 +41,8 @@ class Told:
     strategy: Any
     #: `AWAY`, `DIES`, or nothing.
     fate: str = ""
+    #: What is done to the tensor of rows before it goes into an exchange, by name; or nothing.
+    form: str = ""
 
 
 def even_splits(rows: int, ranks: int) -> list[int]:
@@ -69,6 +71,7 @@ def honest_batch(rows: Sequence[int], heads: int, strategy: str = "ulysses") -> 
         "cache": True,
         "strategy": strategy,
         "fates": {},
+        "form": "",
     }
     return Payload(SPLITS, tuple(rows), before, beside)
 
@@ -106,4 +109,5 @@ def _told(batch: Payload, rank: int, fates: Mapping[int, str]) -> Told:
         cache=beside["cache"],
         strategy=beside["strategy"],
         fate=fates.get(rank, ""),
+        form=beside["form"],
     )

@@ -19,7 +19,7 @@ from harness.consumers.parallel_state import ParallelState, none, one
 from harness.upstream import stub_names
 from harness.upstream.hermetic import provide
 from harness.upstream.loading import Needs, Upstream
-from harness.upstream.touches import Provided
+from harness.upstream.touches import Provided, without
 from simulators.scheduler import MISSING, Told
 
 _RUNTIME = "sglang.multimodal_gen.runtime"
@@ -75,8 +75,8 @@ class ForwardContext:
             "realtime_causal_kv_sample_tokens": None,
         }
         known = {name: value for name, value in fields.items() if value is not MISSING}
-        lacks = tuple(set(fields) - set(known))
-        self._batch = Provided("the batch", lacks=lacks, **known) if told.batch else None
+        batch = without(Provided("the batch", **known), set(fields) - set(known))
+        self._batch = batch if told.batch else None
 
     def __call__(self) -> Provided:
         """Return the context, as upstream asks for it."""

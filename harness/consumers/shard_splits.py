@@ -21,8 +21,8 @@ from harness.consumers.lingbot_ranks import (
 )
 from harness.consumers.parallel_state import ParallelState
 from harness.outcome import Outcome, Passed, Run, Span, Whose
-from harness.rank_outcome import together
-from harness.ranks import Rank, Ranks
+from harness.rank_outcome import of_group
+from harness.ranks import Rank
 from harness.upstream.loading import Upstream
 from simulators.attention_rows import (
     WIDTH,
@@ -61,10 +61,10 @@ class ShardSplits:
     def drive(self, dims: Mapping[str, str], lie: Lie) -> Run:
         """Return what the ranks made of what they were told."""
         told = _told(dims, lie)
-        stays = dims.get("after") == "stays"
-        ranks = Ranks(len(told), self._upstream.tree, self._device, leaves=not stays)
-        ends = ranks.run(lambda rank: self._be(rank, told))
-        return Run(together(ends), _passed(told))
+        outcome = of_group(
+            self._upstream, self._device, dims, len(told), lambda rank: self._be(rank, told)
+        )
+        return Run(outcome, _passed(told))
 
     def _be(self, rank: Rank, told: Sequence[Told]) -> Outcome:
         mine = told[rank.index]
@@ -91,14 +91,13 @@ class ShardSplits:
         cache = self._cache(mine, ranks, rows) if mine.cache else None
         nothing = torch.zeros(1, device=self._device)
         with torch.no_grad():
-            made = block.forward(
+            return block.forward(  # type: ignore[no-any-return]
                 *(part.clone() for part in parts),
                 (nothing, nothing),
                 None,
                 kv_cache=cache,
                 current_start=0,
             )
-        return made  # type: ignore[no-any-return]
 
     def _cache(self, mine: Told, ranks: int, rows: int) -> Any:
         # As the denoising stage makes it, from the same batch: Ulysses shares out the heads.
@@ -129,8 +128,7 @@ def _told(dims: Mapping[str, str], lie: Lie) -> list[Told]:
 
 def _passed(told: Sequence[Told]) -> Passed:
     parts = [
-        {name: value for name, value in vars(one).items() if value is not MISSING}
-        for one in told
+        {name: value for name, value in vars(one).items() if value is not MISSING} for one in told
     ]
     rows = [one.rows for one in told]
     request = {"rows": rows, "heads": told[0].heads}
@@ -165,9 +163,7 @@ def _of_block(place: str, made: torch.Tensor, mine: Told, rows: int) -> list[Spa
     return found
 
 
-def _of_odd(
-    place: str, made: torch.Tensor, head: int, mine: Told, rows: int
-) -> tuple[Span, ...]:
+def _of_odd(place: str, made: torch.Tensor, head: int, mine: Told, rows: int) -> tuple[Span, ...]:
     whole = weighed(rows, mine.heads)
     alone = weighed(rows, mine.heads, mine.first, mine.rows)
     wants, has = [], []

@@ -86,10 +86,14 @@ def _clause(seam: str, clause: Clause, tree: Tree) -> dict[str, Any]:
             "read in": str(guard.source),
             "raised at": _site(guard, tree),
         }
+        if guard.unreachable:
+            said["unreachable"] = guard.unreachable
     return said
 
 
 def _standing(clause: Clause, tree: Tree, platform: str) -> str:
+    if clause.dead_guard(tree.release):
+        return "assumed: its guard is unreachable"
     return "guarded" if clause.guard(tree.release, platform) else "assumed"
 
 

@@ -26,6 +26,7 @@ def document(tree: Tree, result: CaseResult) -> dict[str, Any]:
         **case_document(result),
         "violations": list(result.violations),
         "frames": list(result.frames),
+        "ranks": list(result.ranks),
         "undecorated": list(result.undecorated),
         "request": result.request,
         "payload": result.payload,
@@ -54,6 +55,8 @@ def show(tree: Tree, case: Case, result: CaseResult, out: Console) -> None:
         line("ended in", f"{result.exception}: {result.message} (raised by {result.raised_by})")
     for frame in result.frames:
         line("", frame)
+    for rank in result.ranks:
+        line("did", rank)
     line("verdict", f"{result.verdict}{': ' + result.detail if result.detail else ''}")
     line("promise", str(result.promise or "none"))
     line("seconds", f"{result.seconds:.4f}")

@@ -57,13 +57,11 @@ class Provided:
     """An object that the harness provides: the smallest honest thing, and nothing beside it.
 
     Members are given by name. Reaching, or setting, one that was not given makes the case
-    inconclusive: the real object might have answered otherwise. What the real one is known not to
-    have it `lacks`.
+    inconclusive: the real object might have answered otherwise.
     """
 
-    def __init__(self, what: str, lacks: Collection[str] = (), **members: Any) -> None:
+    def __init__(self, what: str, **members: Any) -> None:
         self.__dict__["what"] = what
-        self.__dict__["lacks"] = lacks
         self.__dict__.update(members)
 
     def __getattr__(self, name: str) -> Any:
@@ -78,6 +76,12 @@ class Provided:
         if name not in self.__dict__:
             LEDGER.reach(f"{self.__dict__['what']}.{name}", "set, and not provided")
         self.__dict__[name] = value
+
+
+def without(provided: Provided, names: Collection[str]) -> Provided:
+    """Return a provided object that is known not to have some members, as the real one has not."""
+    provided.__dict__["lacks"] = names
+    return provided
 
 
 def _undeclared(name: str) -> Callable[..., Any]:

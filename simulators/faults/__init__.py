@@ -7,6 +7,7 @@ from simulators.faults import (
     delay,
     disconnect,
     duplication,
+    exchanges,
     frames,
     grids,
     group,
@@ -342,6 +343,7 @@ _TABLE = (
     *masks.FAULTS,
     *splits.FAULTS,
     *ranks.FAULTS,
+    *exchanges.FAULTS,
 )
 # fmt: on
 

@@ -1,0 +1,140 @@
+"""shard-all-to-all: the exchanges of rows and heads between the ranks of one sequence.
+
+Driven, on every rank of a real group: the four exchanges of `layers.usp`, in and out, with splits
+and without. Provided is what `harness.consumers.lingbot_ranks` lists for the exchanges.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+
+from harness.consumers.consumer import Lie, Output, outcome_of, spans
+from harness.consumers.lingbot_ranks import load_usp
+from harness.consumers.parallel_state import ParallelState
+from harness.outcome import Outcome, Passed, Run, Span, Whose
+from harness.rank_outcome import of_group
+from harness.ranks import Rank
+from harness.upstream.loading import Upstream
+from simulators.exchanged_rows import WIDTH, RowReader, changed, stamped
+from simulators.scheduler import Told, honest_batch, told_ranks
+
+
+class ShardAllToAll:
+    """The consumer of shard-all-to-all."""
+
+    def __init__(self, upstream: Upstream, module: str, device: str) -> None:
+        self._upstream = upstream
+        self._device = device
+        self._state = ParallelState()
+        self._usp = load_usp(upstream, self._state)
+
+    def close(self) -> None:
+        """Do nothing: every group is over when its drive is."""
+
+    def preview(self, dims: Mapping[str, str], lie: Lie, golden: Run) -> Passed:
+        """Return what the ranks would be told, and bring."""
+        return _passed(_told(dims, lie), dims)
+
+    def drive(self, dims: Mapping[str, str], lie: Lie) -> Run:
+        """Return what the ranks had after the exchange."""
+        told = _told(dims, lie)
+        outcome = of_group(
+            self._upstream, self._device, dims, len(told), lambda rank: self._be(rank, told, dims)
+        )
+        return Run(outcome, _passed(told, dims))
+
+    def _be(self, rank: Rank, told: Sequence[Told], dims: Mapping[str, str]) -> Outcome:
+        mine = told[rank.index]
+        self._state.enter(rank, mine.fate)
+
+        def call() -> Output:
+            self._state.begin(f"take part in {dims['entry']}")
+            rows = _brought(mine, rank.index, told, dims).to(self._device)
+            return _read(rank.index, self._exchanged(rows, mine, dims), told, dims)
+
+        return outcome_of(self._upstream, call)
+
+    def _exchanged(self, rows: torch.Tensor, mine: Told, dims: Mapping[str, str]) -> torch.Tensor:
+        head_dim = int(dims["head_dim"])
+        fixed, varlen = {
+            "in": (self._usp._usp_input_all_to_all, self._usp._usp_input_all_to_all_varlen),
+            "out": (self._usp._usp_output_all_to_all, self._usp._usp_output_all_to_all_varlen),
+        }[dims["entry"].partition("-")[2]]
+        if dims["entry"].startswith("fixed"):
+            return fixed(rows, head_dim=head_dim)  # type: ignore[no-any-return]
+        return varlen(rows, mine.splits, head_dim=head_dim)  # type: ignore[no-any-return]
+
+
+def _told(dims: Mapping[str, str], lie: Lie) -> list[Told]:
+    rows = [int(count) for count in dims["rows"].split(",")]
+    honest = honest_batch(rows, int(dims["heads"]))
+    heard = dims["told"]
+    liars = range(len(rows)) if heard == "all" else [int(heard)]
+    return told_ranks(honest, lie.told(honest), liars)
+
+
+def _brought(mine: Told, rank: int, told: Sequence[Told], dims: Mapping[str, str]) -> torch.Tensor:
+    """Return the rows that a rank brings: its own with all heads, or all with its own heads."""
+    tokens, heads = _own(mine), range(mine.heads)
+    if dims["entry"].endswith("out"):
+        share = mine.heads // len(told)
+        tokens, heads = _all(told), range(rank * share, (rank + 1) * share)
+    rows = changed(stamped(tokens, heads), mine.form)
+    is_first = dims["head_dim"] == "1" and rows.ndim == 4
+    return rows.transpose(1, 2).contiguous() if is_first else rows
+
+
+def _own(mine: Told) -> range:
+    return range(mine.first, mine.first + mine.rows)
+
+
+def _all(told: Sequence[Told]) -> range:
+    return range(sum(one.rows for one in told))
+
+
+def _passed(told: Sequence[Told], dims: Mapping[str, str]) -> Passed:
+    parts = []
+    for rank, mine in enumerate(told):
+        rows = _brought(mine, rank, told, dims)
+        part: dict[str, Any] = {
+            "shape": tuple(rows.shape),
+            "dtype": str(rows.dtype),
+            "heads": mine.heads,
+            "rows": mine.rows,
+            "fate": mine.fate,
+            "form": mine.form,
+        }
+        if dims["entry"].startswith("varlen"):
+            part["splits"] = mine.splits
+        parts.append(part)
+    request = {
+        "entry": dims["entry"],
+        "rows": [one.rows for one in told],
+        "width": WIDTH,
+        "head_dim": int(dims["head_dim"]),
+    }
+    return Passed({"ranks": parts}, request, RowReader())
+
+
+def _read(rank: int, made: torch.Tensor, told: Sequence[Told], dims: Mapping[str, str]) -> Output:
+    share = int(dims["heads"]) // len(told)
+    tokens, heads = _all(told), range(rank * share, (rank + 1) * share)
+    if dims["entry"].endswith("out"):
+        tokens, heads = _own(told[rank]), range(int(dims["heads"]))
+    facts = {f"the rows of rank {rank}": f"{tuple(made.shape)}, {made.dtype}"}
+    rows = made.transpose(1, 2) if dims["head_dim"] == "1" and made.ndim == 4 else made
+    found: list[Span] = []
+    if rows.ndim == 4:
+        for place, head in enumerate(heads):
+            wants = [Whose(f"head {head}", token) for token in tokens]
+            has = _of_head(rows, place)
+            found += spans(f"rank {rank}", wants, has, unit="rows")
+    return Output(tuple(found), facts, made)
+
+
+def _of_head(rows: torch.Tensor, place: int) -> list[Whose | None]:
+    if place >= rows.shape[2]:
+        return []
+    read = RowReader()(rows[0, :, place].tolist())
+    return [Whose(str(origin.owner), origin.position) if origin else None for origin in read]
