@@ -22,6 +22,7 @@ from contracts import (
     krea2_ragged,
     lingbot_cam,
     lingbot_kv_cache,
+    shard_degrees,
 )
 from contracts.contract import (
     Answer,
@@ -57,6 +58,7 @@ CONTRACTS = {
         lingbot_kv_cache,
         lingbot_cam,
         krea2_ragged,
+        shard_degrees,
     )
 }
 

@@ -47,6 +47,8 @@ CAMERA = "camera"
 #: Form of a payload: text masks, one row of booleans for each prompt, and beside them the
 #: `size` of the picture.
 MASKS = "masks"
+#: Form of a payload: the degrees of parallelism that a launcher tells, in one record.
+DEGREES = "degrees"
 
 
 @dataclass(frozen=True)
