@@ -87,9 +87,7 @@ GROUP_WHOLE = Clause(
 GROUP_RANKS = Clause(
     "group-ranks", "The group's size is the number of its ranks.", incidental=("IndexError",)
 )
-HEADS_NUMBER = Clause(
-    "heads-number", "The number of heads is a number.", incidental=("TypeError",)
-)
+HEADS_NUMBER = Clause("heads-number", "The number of heads is a number.", incidental=("TypeError",))
 STAGE_HEADS_DIVIDE = Clause(
     "stage-heads-divide",
     "The Ulysses degree divides the heads of the stage's cache.",
@@ -176,23 +174,23 @@ def _walk_model(payload: _Degrees, request: _Degrees) -> _Found:
             stopped = yield from _ulysses(payload, MODEL_ULYSSES_SHARED)
         if stopped:
             return
-        if type(size) is not int:
-            yield Violation(GROUP_WHOLE, "sp", "an int", repr(size))
     else:
         yield from _unread(_OF_MODEL)
+    if type(size) is not int:
+        yield Violation(GROUP_WHOLE, "sp", "an int", repr(size))
     if size != request["ranks"]:
-        yield Violation(
-            GROUP_RANKS, "sp", f"{request['ranks']}", repr(size), incidental=_of_group(payload)
-        )
+        ranks = request["ranks"]
+        accident = _of_group(size, ranks)
+        yield Violation(GROUP_RANKS, "sp", f"{ranks}", repr(size), incidental=accident)
     yield from _quiet(payload)
 
 
-def _of_group(payload: _Degrees) -> tuple[str, ...]:
-    # A group of too few has no share for its last ranks. One of none has positions for no token,
-    # and a negative number of them cannot be made.
-    if payload["sp"] < 0:
+def _of_group(size: float, ranks: int) -> tuple[str, ...]:
+    # A group of none has no positions. One of two or more, but too few, has no share for the last
+    # of the ranks. One of more has too many shares, and one of one shares nothing.
+    if size <= 0:
         return ("RuntimeError",)
-    return ("IndexError",) if 1 < payload["sp"] else ()
+    return ("IndexError",) if 1 < size < ranks else ()
 
 
 def _walk_stage(payload: _Degrees, request: _Degrees) -> _Found:

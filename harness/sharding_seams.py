@@ -205,7 +205,8 @@ SHARDING_SEAMS = (
             ),
         ),
         misfit=_krea2_misfit,
-    ),    Seam(
+    ),
+    Seam(
         name="shard-degrees",
         consumer="harness.consumers.shard_degrees:ShardDegrees",
         forms=(DEGREES,),

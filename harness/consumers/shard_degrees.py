@@ -11,8 +11,10 @@ condition embedding, and one block, which lets the states through and notes thei
 rotary embedding is upstream's own, with three coordinates of one frequency each.
 """
 
+import math
 import os
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 from unittest.mock import patch
 
@@ -21,7 +23,7 @@ from torch import nn
 
 from harness.consumers.consumer import Lie, Output, outcome_of, spans
 from harness.consumers.lingbot_parts import HEAD_DIM, LingbotParts, SharingRequest
-from harness.outcome import Passed, Run, Span, Whose
+from harness.outcome import NOTHING, Passed, Run, Span, Whose
 from harness.upstream.hermetic import provide
 from harness.upstream.loading import Upstream
 from harness.upstream.touches import Provided
@@ -88,19 +90,14 @@ class ShardDegrees:
     def _model_output(self, passed: Passed) -> Output:
         grid, heads = passed.request["grid"], passed.request["heads"]
         latents = numbered_latents(*grid).to(self._device)
-        facts: dict[str, str] = {}
-        found: list[Span] = []
-        states = []
+        held: list[_Held] = []
         for rank in range(passed.request["ranks"]):
             self._rank = rank
             batch, block = SharingRequest(self._told), _Block()
             with self._parts.context(batch):
-                model = self._parts.model(heads, self._told["sp"], block)
-                states.append(_forward(model, latents))
-            splits = batch.sequence_shard_splits
-            facts[f"the splits of rank {rank}"] = _splits(splits, self._told["ulysses"])
-            found += _of_rank(rank, states[-1], block, splits, passed, facts)
-        return Output(tuple(found), facts, states)
+                states = _forward(self._parts.model(heads, self._told["sp"], block), latents)
+            held.append(_Held(states, block.rotary, batch.sequence_shard_splits))
+        return _shared(held, self._told["ulysses"], passed)
 
     def _stage_output(self, passed: Passed) -> Output:
         stage = self._parts.denoising_stage(self._told["heads"])
@@ -144,6 +141,24 @@ class _Block:
         return states
 
 
+@dataclass(frozen=True)
+class _Held:
+    """What one rank holds after the last block."""
+
+    states: torch.Tensor
+    rotary: tuple[torch.Tensor, ...]
+    splits: Sequence[int] | None
+
+    def tokens(self) -> list[int | None]:
+        """Return which token each row is."""
+        return [token_of(number) for number in self.states[0, :, 0].tolist()]
+
+    def positions(self, grid: tuple[int, int, int]) -> list[int | None]:
+        """Return where the rotary embedding puts each row, as the token that belongs there."""
+        cosines, sines = (part.tolist() for part in self.rotary[:2])
+        return [_position(*row, grid) for row in zip(cosines, sines, strict=True)]
+
+
 def _passed(dims: Mapping[str, str], lie: Lie) -> Passed:
     ranks, heads = int(dims["world"]), int(dims["heads"])
     told = lie.told(honest_degrees(ranks, heads)).records[0]
@@ -172,33 +187,34 @@ def _forward(model: nn.Module, latents: torch.Tensor) -> Any:
     )
 
 
+def _shared(held: Sequence[_Held], ulysses: Any, passed: Passed) -> Output:
+    grid, ranks = passed.request["grid"], passed.request["ranks"]
+    told = {_splits(one.splits, ulysses) for one in held}
+    facts = {"the splits": "; ".join(sorted(told))}
+    found: list[Span] = []
+    together: list[Whose | None] = []
+    for rank, one in enumerate(held):
+        place, share = f"rank {rank}", _share(rank, passed.request)
+        tokens = list(map(_whose, one.tokens()))
+        facts[f"the number of tokens of {place}"] = f"{len(tokens)}"
+        # Another number is told as such: what stands where is then no question of one rank.
+        found += spans(place, share, tokens) if len(tokens) == len(share) else ()
+        together += tokens
+        wants = [token or NOTHING for token in tokens]
+        stands = list(map(_whose, one.positions(grid)))
+        found += spans(f"the rotary embedding of {place}", wants, stands, unit="positions")
+    if ranks > 1 and any(one.splits is not None for one in held):
+        whole = [Whose(_SEQUENCE, token) for token in range(math.prod(grid))]
+        found += spans("the ranks' sequence", whole, together)
+    return Output(tuple(found), facts, [one.states for one in held])
+
+
 def _splits(splits: Sequence[int] | None, ulysses: Any) -> str:
     if splits is None:
         return "none: nothing is shared"
     if len(splits) == ulysses:
         return "one for each rank that exchanges heads"
     return f"{len(splits)}, for {ulysses} ranks that exchange heads"
-
-
-def _of_rank(
-    rank: int,
-    states: torch.Tensor,
-    block: _Block,
-    splits: Sequence[int] | None,
-    passed: Passed,
-    facts: dict[str, str],
-) -> tuple[Span, ...]:
-    place = f"rank {rank}"
-    tokens = [token_of(number) for number in states[0, :, 0].tolist()]
-    facts[f"the number of tokens of {place}"] = f"{len(tokens)}"
-    share = _share(rank, passed.request)
-    shared = splits is not None or passed.request["ranks"] == 1
-    # A rank that holds all that there is has no share that it could be compared with.
-    held = spans(place, share, list(map(_whose, tokens))) if shared else ()
-    wants = share if shared else [Whose(_SEQUENCE, token or 0) for token in tokens]
-    stands = list(map(_whose, _positions(block.rotary, passed.request["grid"])))
-    facts[f"the number of positions of {place}"] = f"{len(stands)}"
-    return held + spans(f"the rotary embedding of {place}", wants, stands, unit="positions")
 
 
 def _share(rank: int, request: Mapping[str, Any]) -> list[Whose]:
@@ -211,13 +227,6 @@ def _share(rank: int, request: Mapping[str, Any]) -> list[Whose]:
 
 def _whose(position: int | None) -> Whose | None:
     return None if position is None else Whose(_SEQUENCE, position)
-
-
-def _positions(
-    rotary: tuple[torch.Tensor, ...], grid: tuple[int, int, int]
-) -> list[int | None]:
-    cosines, sines = (part.tolist() for part in rotary[:2])
-    return [_position(*row, grid) for row in zip(cosines, sines, strict=True)]
 
 
 def _position(
