@@ -1,4 +1,9 @@
-"""LingBot's model, attention and denoising stage, loaded for real and built with small parts."""
+"""LingBot's model, attention and denoising stage, loaded for real and built with small parts.
+
+Provided, by name: the base of models and what offloads their layers, which do nothing here; the
+attention inside a layer, which is only built; the names of its backends; the platform; the names
+under which a request keeps things; and that kernels of AITER and of CUDA are not used.
+"""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager

@@ -8,6 +8,7 @@ for `attention`, the layer's `__init__`, with its real parent.
 Provided, by name: the sizes of the groups and the rank that is asked; the forward context; a
 request with the flag; and of the model its patch embedding, which keeps each patch's number, its
 condition embedding, and one block, which lets the states through and notes their positions. The
+model and the stage have the members that the driven functions read, without their `__init__`. The
 rotary embedding is upstream's own, with three coordinates of one frequency each.
 """
 
