@@ -23,6 +23,7 @@ from contracts import (
     lingbot_cam,
     lingbot_kv_cache,
     shard_all_to_all,
+    shard_degrees,
     shard_kv_guard,
     shard_splits,
     shard_strategy,
@@ -65,6 +66,7 @@ CONTRACTS = {
         shard_strategy,
         shard_kv_guard,
         shard_all_to_all,
+        shard_degrees,
     )
 }
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from contracts.releases import Span
 from harness.seam import Dim, Seam, Space, one_of, size, whole_number
-from simulators.payload import CAMERA, CHUNKS, MASKS
+from simulators.payload import CAMERA, CHUNKS, DEGREES, MASKS
 
 _RUNTIME = "sglang.multimodal_gen.runtime"
 
@@ -60,6 +60,49 @@ _FORMS = (
 )  # fmt: skip
 #: What the two kinds of prompts could treat otherwise.
 _OF_NEGATIVE = ("mask-token-masked", "mask-lost")
+
+_HEAD_COUNT = Dim("heads of the model, 1 to 64", whole_number(1, 64), "8")
+_PICTURE = Dim("height x width in pixels, multiples of 16, as in 48x80", size(16), "48x80")
+_PART = Dim(
+    "model, stage, cache or attention: who is told",
+    one_of("model", "stage", "cache", "attention"),
+)
+
+
+def _degrees_misfit(dims: Mapping[str, str]) -> str:
+    if int(dims["heads"]) % int(dims["world"]):
+        return f"world={dims['world']} does not divide heads={dims['heads']}"
+    if dims["entry"] == "cache" and dims["world"] == "1":
+        return "entry=cache is told that ranks share it: world must be 2 or more"
+    return ""
+
+
+#: A text and nothing end alike: each part is told one of the two.
+_OF_MODEL = (
+    "degree-ulysses-[!t]*", "degree-ring-[!t]*", "degree-ring-two", "degree-sp-*", "degree-flag-*",
+)  # fmt: skip
+_OF_STAGE = (
+    "degree-ulysses-one", "degree-ulysses-half", "degree-ulysses-double", "degree-ulysses-more",
+    "degree-ulysses-f*", "degree-ulysses-text", "degree-ring-two", "degree-ring-text",
+    "degree-ring-half", "degree-ring-all", "degree-flag-lost", "heads-half", "heads-one-less",
+    "heads-zero", "heads-float", "heads-text",
+)  # fmt: skip
+_OF_CACHE = (
+    "degree-ulysses-one", "degree-ulysses-text", "degree-ring-two", "degree-ring-all",
+    "degree-flag-lost", "heads-one-less",
+)  # fmt: skip
+_OF_ATTENTION = (
+    "degree-ulysses-one", "degree-ulysses-zero", "degree-ulysses-negative", "degree-ulysses-half",
+    "degree-ulysses-double", "degree-ulysses-more", "degree-ulysses-float", "degree-ulysses-text",
+    "heads-one-more", "heads-negative", "heads-float", "heads-missing",
+)  # fmt: skip
+
+_RING_BEFORE_ULYSSES = (("degree-ring-two", ()), ("degree-ulysses-one", ()))
+_RING_BEFORE_HEADS = (("degree-ring-two", ()), ("heads-one-less", ()))
+_ULYSSES_BEFORE_HEADS = (("degree-ulysses-zero", ()), ("heads-one-less", ()))
+_FLAG_BEFORE_RING = (("degree-flag-lost", ()), ("degree-ring-two", ()))
+#: Degrees that agree with each other, and not with the ranks.
+_OTHER_RANKS = (("degree-sp-double", ()), ("degree-ulysses-double", ()))
 
 SHARDING_SEAMS = (
     Seam(
@@ -162,5 +205,52 @@ SHARDING_SEAMS = (
             ),
         ),
         misfit=_krea2_misfit,
+    ),
+    Seam(
+        name="shard-degrees",
+        consumer="harness.consumers.shard_degrees:ShardDegrees",
+        forms=(DEGREES,),
+        modules=((Span(), f"{_RUNTIME}.models.dits.lingbot_world"),),
+        symbol="CausalLingBotWorldTransformer3DModel.forward",
+        dims={"world": _WORLD, "heads": _HEAD_COUNT, "shape": _PICTURE, "entry": _PART},
+        spaces=(
+            Space(
+                {"world": ("4",), "entry": ("model",)},
+                faults=_OF_MODEL,
+                composites=(_RING_BEFORE_ULYSSES, _FLAG_BEFORE_RING, _OTHER_RANKS),
+            ),
+            Space(
+                {"world": ("2",), "shape": ("64x64",), "entry": ("model",)},
+                faults=("degree-sp-half", "degree-sp-double"),
+            ),
+            Space(
+                {"world": ("1",), "entry": ("model",)},
+                faults=("degree-ring-two", "degree-sp-double"),
+            ),
+            Space(
+                {"world": ("4",), "entry": ("stage",)},
+                faults=_OF_STAGE,
+                composites=(_RING_BEFORE_ULYSSES, _RING_BEFORE_HEADS),
+            ),
+            Space({"world": ("1",), "entry": ("stage",)}, faults=("degree-ulysses-double",)),
+            Space(
+                {"world": ("2",), "heads": ("6",), "entry": ("stage",)},
+                faults=("degree-ulysses-more", "heads-half"),
+            ),
+            Space(
+                {"world": ("4",), "entry": ("cache",)},
+                faults=_OF_CACHE,
+                composites=(_RING_BEFORE_ULYSSES, _ULYSSES_BEFORE_HEADS),
+            ),
+            Space(
+                {"world": ("4",), "entry": ("attention",)},
+                faults=_OF_ATTENTION,
+            ),
+            Space(
+                {"world": ("2",), "heads": ("6",), "entry": ("attention",)},
+                faults=("degree-ulysses-double",),
+            ),
+        ),
+        misfit=_degrees_misfit,
     ),
 )

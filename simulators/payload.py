@@ -50,6 +50,8 @@ MASKS = "masks"
 #: Form of a payload: the splits of a sequence, one int for each rank, and beside them all else
 #: that a scheduler tells the ranks: see `simulators.scheduler`.
 SPLITS = "splits"
+#: Form of a payload: the degrees of parallelism that a launcher tells, in one record.
+DEGREES = "degrees"
 
 
 @dataclass(frozen=True)

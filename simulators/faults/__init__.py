@@ -4,6 +4,7 @@ from simulators.faults import (
     body,
     camera,
     chunks,
+    degrees,
     delay,
     disconnect,
     duplication,
@@ -47,6 +48,7 @@ from simulators.payload import (
     ANSWER,
     CAMERA,
     CHUNKS,
+    DEGREES,
     FRAMES,
     GRIDS,
     GROUP,
@@ -67,7 +69,7 @@ _THINGS = (*_LISTS, GROUP, RESULTS, FRAMES, CHUNKS, MASKS)
 # One row a fault: name, kind, change, forms of payload, places, picture.
 # fmt: off
 _TABLE = (
-    Fault("noop", "noop", noop, (*_THINGS, ANSWER, REQUEST, SIZE, CAMERA), whole,
+    Fault("noop", "noop", noop, (*_THINGS, ANSWER, REQUEST, SIZE, CAMERA, DEGREES), whole,
           "[a b c] -> [a b c]", benign=True),
     Fault("omission", "omission", omission.omission, _THINGS, each, "[a b c] -> [a c]"),
     Fault("usage-omission", "omission", omission.usage_omission, (ROWS,), whole,
@@ -344,6 +346,7 @@ _TABLE = (
     *splits.FAULTS,
     *ranks.FAULTS,
     *exchanges.FAULTS,
+    *degrees.FAULTS,
 )
 # fmt: on
 

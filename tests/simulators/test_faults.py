@@ -8,6 +8,7 @@ import torch
 
 from simulators.ar_server.asking import batch_request
 from simulators.camera_rows import honest_camera
+from simulators.degrees import honest_degrees
 from simulators.denoiser_results import honest_results
 from simulators.faults import FAULTS, Fault
 from simulators.generate_request import honest_request
@@ -17,6 +18,7 @@ from simulators.payload import (
     ANSWER,
     CAMERA,
     CHUNKS,
+    DEGREES,
     FRAMES,
     GRIDS,
     GROUP,
@@ -67,6 +69,8 @@ def payload(form: str, count: int) -> Payload:
         return honest_chunks(count, head_start=2)
     if form == CAMERA:
         return honest_camera(2, True)
+    if form == DEGREES:
+        return honest_degrees(4, 8)
     if form == MASKS:
         return honest_masks(count, True, (48, 80))
     if form == SIZE:
