@@ -24,6 +24,7 @@ from contracts import (
     lingbot_kv_cache,
     shard_all_to_all,
     shard_degrees,
+    shard_gather,
     shard_kv_guard,
     shard_splits,
     shard_strategy,
@@ -66,6 +67,7 @@ CONTRACTS = {
         shard_strategy,
         shard_kv_guard,
         shard_all_to_all,
+        shard_gather,
         shard_degrees,
     )
 }

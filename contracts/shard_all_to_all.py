@@ -126,7 +126,7 @@ def _met(
     rows, heads = shape[3 - request["head_dim"]], shape[request["head_dim"]]
     if entry.startswith("varlen"):
         yield from _of_splits(part, rank, rows, parts, entry)
-    elif len({other["rows"] for other in parts}) > 1 and entry == "fixed-in":
+    elif len({other["rows"] for other in parts}) > 1:
         yield Violation(SHARDS_EVEN, "rows", "alike", listed([p["rows"] for p in parts]))
     if entry == "fixed-out":
         yield from _of_all(rows, len(parts))
@@ -170,8 +170,9 @@ def _of_held(counted: list[Any], splits: Any, parts: Sequence[Part]) -> Iterator
     held = [part["rows"] for part in parts]
     if any(type(plain(split)) is int and plain(split) < 0 for split in counted):
         yield Violation(SPLITS_POSITIVE, "splits", "0 or more", listed(counted))
-    if list(map(plain, counted)) != held:
-        yield Violation(SPLITS_HELD, "splits", listed(held), in_words(splits))
+    if isinstance(splits, Mapping) or list(map(plain, counted)) != held:
+        said = ("RuntimeError",) if isinstance(splits, Mapping) else ()
+        yield Violation(SPLITS_HELD, "splits", listed(held), in_words(splits), incidental=said)
 
 
 def _of_all(rows: int, ranks: int) -> Iterator[Violation]:

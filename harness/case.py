@@ -51,7 +51,9 @@ class Case:
     @property
     def golden(self) -> "Case":
         """The same case without its fault."""
-        return Case(self.seam, (Step(GOLDEN),), self.dims)
+        known = SEAMS[self.seam].dims
+        dims = ((k, known[k].default or "" if known[k].of_lie else v) for k, v in self.dims)
+        return Case(self.seam, (Step(GOLDEN),), tuple(dims))
 
     @property
     def line(self) -> str:
@@ -83,6 +85,7 @@ def cases(seam: Seam, given: Sequence[Fault] = ()) -> Iterator[Case]:
                 continue
             for steps in _steps(seam, space, seam.count(dict(dims)), given):
                 case = Case(seam.name, steps, dims)
+                case = case.golden if case.is_golden else case
                 if case not in seen:
                     seen.add(case)
                     yield case

@@ -15,6 +15,8 @@ class Dim:
     meaning: str
     accepts: Callable[[str], bool]
     default: str | None = None
+    #: True where it says who hears a lie or what follows it: a golden run has the default.
+    of_lie: bool = False
 
 
 def one_of(*values: str) -> Callable[[str], bool]:

@@ -30,10 +30,16 @@ def _rows(value: str) -> bool:
 ROWS = Dim(f"rows of each rank, in rank order, as in 5,3; at most {MOST_ROWS} in all", _rows)
 HEADS = Dim("attention heads, 1 to 24", whole_number(1, 24), "12")
 TOLD = Dim(
-    "all, or the one rank that is told the lie", lambda v: v == "all" or v.isdecimal(), "all"
+    "all, or the one rank that is told the lie",
+    lambda value: value == "all" or value.isdecimal(),
+    "all",
+    of_lie=True,
 )
 AFTER = Dim(
-    "leaves or stays: what a rank does that has raised", one_of("leaves", "stays"), "leaves"
+    "leaves or stays: what a rank does that has raised",
+    one_of("leaves", "stays"),
+    "leaves",
+    of_lie=True,
 )
 _STRATEGY = Dim(
     "ulysses, kvgather_replicated, kvgather_sharded or ring",
@@ -45,10 +51,38 @@ _ENTRY = Dim(
     "fixed-in, varlen-in, fixed-out or varlen-out",
     one_of("fixed-in", "varlen-in", "fixed-out", "varlen-out"),
 )
+_GATHER = Dim("cut, gather, or both", one_of("cut", "gather", "both"))
 _HEAD_DIM = Dim("1 or 2: where the heads stand in the shape", one_of("1", "2"), "2")
 
-_OF_ROWS = ("exchange", "ranks", "shards")
-_OF_SPLITS = ("records", "items", "splits", "body", *_OF_ROWS)
+#: Lies about splits, whatever the splits are.
+_ANY_SPLITS = (
+    "omission", "truncation", "duplication-extra", "substitution*", "body-null", "split-*",
+    "splits-*",
+)  # fmt: skip
+#: Lies that change nothing where all splits are alike.
+_RAGGED = ("duplication", "duplication-all", "reordering*")
+#: A few of each kind, for other sizes and for a lie that one rank alone is told.
+_FEW_SPLITS = (
+    "omission", "duplication-extra", "body-null", "splits-omitted", "splits-stale", "splits-total",
+    "splits-moved", "split-one-less", "split-one-more", "split-zero", "splits-floats",
+    "splits-generator",
+)  # fmt: skip
+#: Lies about splits that are all alike.
+_EVEN_SPLITS = (
+    "omission", "duplication-extra", "substitution*", "body-null", "split-*", "splits-omitted",
+    "splits-stale", "splits-total", "splits-per-request", "splits-ceil", "splits-moved",
+    "splits-huge-alike", "splits-negative", "splits-list", "splits-floats", "splits-text*",
+    "splits-number", "splits-tensor*", "splits-generator", "splits-by-rank",
+)  # fmt: skip
+_LOST = ("flag-lost", "flag-none", "batch-none")
+_EXCHANGES = ("exchange-*", "rank-*", "shards-uneven")
+_FEW_EXCHANGES = ("exchange-half", "exchange-row-less", "exchange-row-more", "rank-dies")
+_GATHERING = ("kvgather_replicated", "kvgather_sharded")
+#: A strategy takes the splits, and goes by them only in Ulysses.
+_UNREAD = (
+    "omission", "body-null", "splits-omitted", "splits-stale", "splits-moved", "splits-number",
+    "splits-generator",
+)  # fmt: skip
 
 
 def count_of_ranks(dims: Mapping[str, str]) -> int:
@@ -75,6 +109,18 @@ def misfit_of_exchange(dims: Mapping[str, str]) -> str:
     return misfit(dims)
 
 
+def misfit_of_gather(dims: Mapping[str, str]) -> str:
+    """Return why a combination makes no sense for a gather; empty if it does."""
+    return misfit({**dims, "heads": str(count_of_ranks(dims))})
+
+
+def lacks_of_ring(dims: Mapping[str, str], device: str) -> str:
+    """Return what is missing for the ring, which needs a kernel that no CPU has."""
+    if dims["strategy"] != "ring" or device.startswith("cuda"):
+        return ""
+    return "strategy=ring needs the flash-attention kernel of CUDA"
+
+
 SHARD_SEAMS = (
     Seam(
         name="shard-splits",
@@ -86,7 +132,34 @@ SHARD_SEAMS = (
         spaces=(
             Space(
                 {"rows": ("5,3",)},
-                scopes=("records", "items", "splits", "body", "batch", "ranks"),
+                faults=(*_ANY_SPLITS, *_RAGGED, *_LOST, "row-heads-more", "rank-*"),
+            ),
+            Space({"rows": ("4,4",)}, faults=(*_EVEN_SPLITS, *_LOST, "row-heads-more", "rank-*")),
+            Space(
+                {"rows": ("3,3,2", "3,2,2,2")},
+                faults=(*_FEW_SPLITS, *_RAGGED, "splits-floor", "flag-lost", "rank-*"),
+                every_place=False,
+            ),
+            Space(
+                {"rows": ("3,3,3", "2,2,2,2")},
+                faults=("omission", "split-one-less", "splits-moved", "flag-lost", "rank-away"),
+                every_place=False,
+            ),
+            Space({"rows": ("8,0", "0,8")}, faults=("reordering", "split-one-more")),
+            Space(
+                {"rows": ("5,3", "4,4"), "told": ("0", "1")},
+                faults=(*_FEW_SPLITS, *_LOST),
+                every_place=False,
+            ),
+            Space(
+                {"rows": ("5,3",), "told": ("0", "1"), "after": ("stays",)},
+                faults=("splits-omitted", "split-one-less", "splits-floats"),
+                every_place=False,
+            ),
+            Space(
+                {"rows": ("5,3",), "after": ("stays",)},
+                faults=("splits-omitted", "split-one-less", "rank-dies"),
+                every_place=False,
             ),
         ),
         deadline_s=_DEADLINE_S,
@@ -97,10 +170,43 @@ SHARD_SEAMS = (
         name="shard-strategy",
         consumer=_ATTENTION,
         forms=(SPLITS,),
-        modules=((Span("0.5.23"), _LINGBOT),),
+        modules=((Span(), _LINGBOT),),
         symbol="lingbot_sp_strategy",
         dims={"rows": ROWS, "heads": HEADS, "strategy": _STRATEGY, "told": TOLD, "after": AFTER},
-        spaces=(Space({"rows": ("4,4",), "strategy": ("kvgather_replicated",)}),),
+        spaces=(
+            Space(
+                {"rows": ("4,4",), "strategy": _GATHERING},
+                faults=(*_UNREAD, *_LOST, "rank-*", "shards-uneven"),
+                every_place=False,
+            ),
+            Space(
+                {"rows": ("3,3,3", "2,2,2,2"), "strategy": _GATHERING},
+                faults=("splits-omitted", "flag-lost", "shards-uneven"),
+            ),
+            Space(
+                {"rows": ("4,4", "5,3"), "strategy": ("ulysses",), "told": ("all", "0", "1")},
+                faults=("strategy-unknown", "strategy-empty"),
+            ),
+            Space(
+                {"rows": ("4,4",), "strategy": ("ulysses",), "told": ("0", "1")},
+                faults=("strategy-replicated", "strategy-sharded"),
+            ),
+            Space(
+                {"rows": ("4,4",), "strategy": ("kvgather_replicated",), "told": ("0", "1")},
+                faults=("strategy-ulysses", "strategy-sharded", "strategy-empty", "flag-lost"),
+            ),
+            Space(
+                {"rows": ("4,4",), "strategy": ("kvgather_sharded",), "told": ("0", "1")},
+                faults=("strategy-ulysses", "strategy-unknown", "splits-omitted"),
+            ),
+            Space({"rows": ("4,4",), "strategy": ("ulysses",)}, faults=("strategy-spaced",)),
+            Space(
+                {"rows": ("4,4",), "strategy": ("ring",)},
+                faults=("splits-omitted", "flag-lost", "rank-away", "shards-uneven"),
+                every_place=False,
+            ),
+        ),
+        lacks=lacks_of_ring,
         deadline_s=_DEADLINE_S,
         count=count_of_ranks,
         misfit=misfit,
@@ -135,11 +241,91 @@ SHARD_SEAMS = (
             "after": AFTER,
         },
         spaces=(
-            Space({"rows": ("5,3",), "entry": ("varlen-in", "varlen-out")}, scopes=_OF_SPLITS),
-            Space({"rows": ("4,4",), "entry": ("fixed-in", "fixed-out")}, scopes=_OF_ROWS),
+            Space(
+                {"rows": ("5,3",), "entry": ("varlen-in", "varlen-out")},
+                faults=(*_ANY_SPLITS, *_RAGGED, *_EXCHANGES),
+            ),
+            Space({"rows": ("5,3",), "entry": ("varlen-in",)}, faults=("row-heads-more",)),
+            Space({"rows": ("4,4",), "entry": ("fixed-in", "fixed-out")}, faults=_EXCHANGES),
+            Space({"rows": ("4,4",), "entry": ("fixed-in",)}, faults=("row-heads-more",)),
+            Space(
+                {"rows": ("5,3",), "entry": ("varlen-in", "varlen-out"), "head_dim": ("1",)},
+                faults=(*_FEW_SPLITS, "reordering", *_FEW_EXCHANGES),
+                every_place=False,
+            ),
+            Space(
+                {"rows": ("4,4",), "entry": ("fixed-in", "fixed-out"), "head_dim": ("1",)},
+                faults=_FEW_EXCHANGES,
+                every_place=False,
+            ),
+            Space(
+                {"rows": ("3,3,2", "3,2,2,2"), "entry": ("varlen-in", "varlen-out")},
+                faults=("omission", "reordering", "splits-moved", *_FEW_EXCHANGES),
+                every_place=False,
+            ),
+            Space(
+                {"rows": ("3,3,3", "2,2,2,2"), "entry": ("fixed-in", "fixed-out")},
+                faults=_FEW_EXCHANGES,
+                every_place=False,
+            ),
+            Space(
+                {
+                    "rows": ("5,3",),
+                    "entry": ("varlen-in", "varlen-out"),
+                    "told": ("0", "1"),
+                },
+                faults=("omission", "reordering", "splits-floats", "exchange-flat"),
+                every_place=False,
+            ),
+            Space(
+                {"rows": ("4,4",), "entry": ("fixed-in", "fixed-out"), "told": ("0", "1")},
+                faults=("exchange-half", "exchange-flat", "exchange-row-less"),
+            ),
         ),
         deadline_s=_DEADLINE_S,
         count=count_of_ranks,
         misfit=misfit_of_exchange,
+    ),
+    Seam(
+        name="shard-gather",
+        consumer="harness.consumers.shard_gather:ShardGather",
+        forms=(SPLITS,),
+        modules=((Span(), _LINGBOT),),
+        symbol="_sequence_all_gather_varlen",
+        dims={"rows": ROWS, "entry": _GATHER, "told": TOLD, "after": AFTER},
+        spaces=(
+            Space(
+                {"rows": ("5,3",), "entry": ("gather", "both")},
+                faults=(*_ANY_SPLITS, *_RAGGED, "rank-*"),
+            ),
+            Space(
+                {"rows": ("5,3", "4,4"), "entry": ("gather",)},
+                faults=("rows-*", "shards-uneven"),
+            ),
+            Space({"rows": ("5,3",), "entry": ("cut",)}, faults=(*_ANY_SPLITS, *_RAGGED)),
+            Space(
+                {"rows": ("4,4",), "entry": ("gather", "cut", "both")},
+                faults=_EVEN_SPLITS,
+                every_place=False,
+            ),
+            Space(
+                {"rows": ("5,4", "3,2,2,2"), "entry": ("gather", "cut", "both")},
+                faults=("splits-floor", "splits-ceil", "reordering", "omission"),
+                every_place=False,
+            ),
+            Space(
+                {"rows": ("3,3,2", "3,3,3"), "entry": ("gather", "both")},
+                faults=("splits-moved", "split-one-less", "split-one-more", "rank-away"),
+                every_place=False,
+            ),
+            Space(
+                {"rows": ("5,3", "4,4"), "entry": ("gather",), "told": ("0", "1")},
+                faults=("splits-moved", "splits-stale", "omission", "splits-floats"),
+                every_place=False,
+            ),
+        ),
+        deadline_s=_DEADLINE_S,
+        count=count_of_ranks,
+        misfit=misfit_of_gather,
     ),
 )

@@ -3,6 +3,7 @@
 A row holds (1, token + 1, head + 1, ...) in its columns, exact in every float; nothing else does.
 """
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from contracts.contract import Origin
@@ -52,6 +53,33 @@ def changed(rows: "torch.Tensor", form: str) -> "torch.Tensor":
     if form:
         raise ValueError(f"no form of rows is called {form!r}")
     return rows
+
+
+#: Rows that every rank holds, where text is not shared out.
+_TEXT = 2
+
+
+def shard_of(form: str, rank: int, rows: Sequence[int]) -> list[int]:
+    """Return the tokens that a rank holds before a gather.
+
+    Args:
+        form: "" for one run of the sequence, in rank order. "joined": a run of each half of the
+            sequence, joined, as where noise and condition are shared out one by one. "repeated":
+            the first rows on every rank, as where text is not shared out, before its own run.
+        rank: Which.
+        rows: How many rows each rank holds.
+    """
+    first = sum(rows[:rank])
+    own = list(range(first, first + rows[rank]))
+    if form == "repeated":
+        return [*range(_TEXT), *own]
+    if form == "joined":
+        half, share = sum(rows) // 2, rows[rank] // 2
+        before = sum(count // 2 for count in rows[:rank])
+        noise = range(before, before + share)
+        rest = range(half + first - before, half + first - before + rows[rank] - share)
+        return [*noise, *rest]
+    return own
 
 
 class RowReader:

@@ -122,7 +122,11 @@ def _read(rank: int, made: torch.Tensor, told: Sequence[Told], dims: Mapping[str
     tokens, heads = _all(told), range(rank * share, (rank + 1) * share)
     if dims["entry"].endswith("out"):
         tokens, heads = _own(told[rank]), range(int(dims["heads"]))
-    facts = {f"the rows of rank {rank}": f"{tuple(made.shape)}, {made.dtype}"}
+    shape = (1, len(tokens), len(heads), WIDTH)
+    wanted = shape if dims["head_dim"] == "2" else (1, shape[2], shape[1], WIDTH)
+    is_right = (tuple(made.shape), made.dtype) == (wanted, torch.float32)
+    kind = "as it should be" if is_right else f"{tuple(made.shape)}, {made.dtype}"
+    facts = {f"the form of the rows of rank {rank}": kind}
     rows = made.transpose(1, 2) if dims["head_dim"] == "1" and made.ndim == 4 else made
     found: list[Span] = []
     if rows.ndim == 4:

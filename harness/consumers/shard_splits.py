@@ -141,7 +141,9 @@ def _read(rank: int, made: Sequence[Any], mine: Told, rows: int) -> Output:
     for block, rowed in enumerate(made):
         place = f"rank {rank}" + (f" in block {block}" if block else "")
         is_tensor = isinstance(rowed, torch.Tensor)
-        facts[f"the output of {place}"] = str(tuple(rowed.shape) if is_tensor else type(rowed))
+        shape = tuple(rowed.shape) if is_tensor else type(rowed).__name__
+        is_right = shape == (1, mine.rows, mine.heads, WIDTH)
+        facts[f"the form of {place}"] = "as it should be" if is_right else str(shape)
         repeated = block > 0 and is_tensor and torch.equal(rowed, made[0])
         if is_tensor and rowed.ndim == 4 and not repeated:
             found += _of_block(place, rowed[0].cpu(), mine, rows)

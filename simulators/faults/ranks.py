@@ -52,6 +52,7 @@ FAULTS = (
           "4 and 4 rows -> 5 and 3 rows, truly told", scope="shards"),
     _strategy("strategy-unknown", "megatron", "ulysses -> megatron"),
     _strategy("strategy-empty", "", 'ulysses -> ""'),
+    _strategy("strategy-spaced", " Ulysses ", 'ulysses -> " Ulysses "', benign=True),
     _strategy("strategy-ulysses", "ulysses", "another strategy -> ulysses"),
     _strategy("strategy-replicated", "kvgather_replicated",
               "another strategy -> kvgather_replicated"),

@@ -111,7 +111,6 @@ def _batch(name: str, kind: str, change: Change, picture: str) -> Fault:
 
 FAULTS = (
     _batch("splits-omitted", "omission", told(has_splits=False), "splits -> no such field"),
-    _every("splits-empty", "truncation", splits_become(lambda s: []), "[5 3] -> []"),
     _every("splits-stale", "staleness", splits_stale, "[5 3] -> [7 5], of the batch before"),
     _every("splits-total", "merge", splits_become(lambda s: [sum(s)]),
            "[5 3] -> [8], one for the request"),
@@ -144,7 +143,7 @@ FAULTS = (
     _batch("flag-lost", "omission", told(enabled=False), "sharded -> not sharded"),
     _batch("flag-none", "omission", told(enabled=None), "sharded -> null"),
     _batch("batch-none", "omission", told(batch=False), "a batch -> no batch"),
-    _batch("heads-one-more", "skew", lambda p, at, rng: told(heads=p.beside["heads"] + 1)(
+    _batch("row-heads-more", "skew", lambda p, at, rng: told(heads=p.beside["heads"] + 1)(
            p, at, rng), "12 heads -> 13 heads"),
     Fault("cache-none", "omission", told(cache=False), (SPLITS,), whole,
           "a cache -> no cache", scope="cache"),
