@@ -34,8 +34,9 @@ from harness.stack import ended, frames, stood, told
 from harness.stillness import Stillness
 from harness.upstream.source import Tree
 
-#: Seconds that a group may take, from its first fork to its last output.
-DEADLINE_S = 5.0
+#: Seconds that a group may take, from its first fork to its last output; what waits for ever is
+#: known as still long before.
+DEADLINE_S = 15.0
 #: Seconds after which a rank that nobody ends gives up by itself.
 _ABANDONED_S = 60.0
 _POLL_S = 0.05

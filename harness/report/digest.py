@@ -115,3 +115,14 @@ def head(report: Report) -> str:
 def replay(report: Report, result: CaseResult) -> str:
     """Return the command that runs one case again."""
     return f"seamproof run '{result.case}' --sglang {report.source}"
+
+
+def unreachable(report: Report) -> list[str]:
+    """Return each guard that no case came to, with the reason where it is known."""
+    return [f"{name}{_evidence(name, report.release)}" for name in report.unreachable]
+
+
+def _evidence(name: str, release: str) -> str:
+    seam, _, clause = name.partition("/")
+    guard = CONTRACTS[seam].clause(clause).dead_guard(release)
+    return f" ({guard.unreachable})" if guard is not None else ""

@@ -1,6 +1,15 @@
 """The report for a pull request: Markdown, with what needs an eye before the tables."""
 
-from harness.report.digest import broken, counted, head, not_judged, replay, rows, totals
+from harness.report.digest import (
+    broken,
+    counted,
+    head,
+    not_judged,
+    replay,
+    rows,
+    totals,
+    unreachable,
+)
 from harness.runner import Report
 from harness.snapshot import Difference
 from harness.verdict import Verdict
@@ -16,7 +25,7 @@ def text(report: Report) -> str:
         one = results[0]
         lines += [f"- {one.seam}: {len(results)} {one.verdict}, {_plain(one.detail)}"]
     if report.unreachable:
-        lines += [f"- unreachable guards: {', '.join(report.unreachable)}"]
+        lines += [f"- unreachable guards: {'; '.join(unreachable(report))}"]
     for seam, faults in rows(report).items():
         if faults[0].results[0].verdict is Verdict.ABSENT:
             continue

@@ -12,6 +12,7 @@ from harness.report.digest import (
     replay,
     rows,
     totals,
+    unreachable,
 )
 from harness.runner import Report
 from harness.snapshot import Difference
@@ -48,7 +49,7 @@ def show(report: Report, out: Console) -> None:
         out.print(f"  {result.verdict}: {escape(result.detail or seen)}", highlight=False)
     if report.unreachable:
         out.print(
-            f"Unreachable, no case comes to the guard: {', '.join(report.unreachable)}",
+            f"Unreachable, no case comes to the guard: {'; '.join(unreachable(report))}",
             highlight=False,
         )
     out.print(totals(report), style="bold", highlight=False)
