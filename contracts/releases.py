@@ -43,6 +43,8 @@ class Span:
         return ordinal(self.since) <= at and (self.until is None or at < ordinal(self.until))
 
     def __str__(self) -> str:
+        if self == EVER:
+            return "every one"
         return f"{self.since} on" if self.until is None else f"{self.since} until {self.until}"
 
 

@@ -5,11 +5,14 @@ order in which the others of the group are spared.
 """
 
 from collections.abc import Mapping, Sequence
+from textwrap import shorten
 
 from harness.outcome import Ending, Outcome, RankOutcome
 from harness.ranks import Drive, RankEnd, Ranks
 from harness.upstream.loading import Upstream
 
+#: Characters of an error's text in a rank's line; the report has the whole of it.
+_WORDS = 140
 _WORST_FIRST = (Ending.CRASHED, Ending.HUNG, Ending.RAISED, Ending.ACCEPTED)
 
 
@@ -75,7 +78,8 @@ def _did(outcome: Outcome) -> str:
     if outcome.raised is not None:
         place = outcome.raised.frames[-1] if outcome.raised.frames else None
         where = f" in {place[2]} of {place[0].rpartition('/')[2]}" if place else ""
-        return f"raised {outcome.raised.type}{where}: {outcome.raised.message}"
+        words = shorten(outcome.raised.message, _WORDS, placeholder=" ...")
+        return f"raised {outcome.raised.type}{where}: {words}"
     wrong = sum(span.count for span in outcome.spans if not span.right)
     rows = sum(span.count for span in outcome.spans)
     return f"returned, {wrong} of {rows} rows wrong" if wrong else "returned"

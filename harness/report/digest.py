@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from contracts import CONTRACTS
 from harness.result import CaseResult
 from harness.runner import Report
 from harness.verdict import UNJUDGED, Promise, Verdict
