@@ -5,7 +5,8 @@ unread in a connection never reaches another case. The ranks join a real group, 
 or nccl where each can have a card, over a store that is a file: no port is chosen by hand.
 
 A rank that has its output stays, as a server does. One that raised leaves, and its peers see the
-connection close; told to, it stays too, as upstream's own workers do, and its peers wait.
+connection close; told to, it stays too, as upstream's own workers do, and its peers wait. It leaves
+once they have come to wait for it: else what they do to each other meanwhile would be a race.
 """
 
 import contextlib
@@ -39,7 +40,9 @@ from harness.upstream.source import Tree
 DEADLINE_S = 15.0
 #: Seconds after which a rank that nobody ends gives up by itself.
 _ABANDONED_S = 60.0
-_POLL_S = 0.05
+_POLL_S = 0.02
+#: Seconds of stillness after which peers are taken to wait for a rank that raised.
+_WAITING_S = 0.06
 _STACK_FILE = "stack"
 #: The outermost function of a rank.
 _RANK_MAIN = "_be_rank"
@@ -170,7 +173,7 @@ class Ranks:
 
     def _watch(self, members: Sequence["_Member"]) -> None:
         until = time.monotonic() + self._deadline_s
-        stillness = Stillness()
+        waiting, stillness = Stillness(_WAITING_S), Stillness()
         begun = False
         while open_ := [member for member in members if member.is_open]:
             for ready in wait([member.connection for member in open_], timeout=_POLL_S):
@@ -180,9 +183,13 @@ class Ranks:
                 for member in members:
                     member.connection.send(None)
             open_ = [member for member in members if member.is_open]
-            if time.monotonic() > until or (
-                open_ and stillness.holds([member.pid for member in open_])
-            ):
+            pids = [member.pid for member in open_]
+            leaving = [m for m in members if m.has_raised and not m.has_left] if pids else []
+            if self._leaves and leaving and waiting.holds(pids):
+                for member in leaving:
+                    member.leave()
+                continue
+            if time.monotonic() > until or (open_ and stillness.holds(pids)):
                 for member in open_:
                     member.hang(self._tree)
 
@@ -199,11 +206,6 @@ class Ranks:
             timeout=timedelta(seconds=_ABANDONED_S),
         )
 
-    @property
-    def leaves(self) -> bool:
-        """Whether a rank that raised ends its process."""
-        return self._leaves
-
 
 class _Member:
     """One rank, seen from the worker."""
@@ -216,6 +218,7 @@ class _Member:
         self._step = "join the group"
         self._outcome: Outcome | None = None
         self.has_joined = False
+        self.has_left = False
         self._is_over = False
         self._is_reaped = False
 
@@ -228,6 +231,16 @@ class _Member:
     def end(self) -> RankEnd:
         """How it ended."""
         return RankEnd(self.index, self._outcome, self._step)
+
+    @property
+    def has_raised(self) -> bool:
+        """Whether it ended in an error, and is there still or was."""
+        return self._outcome is not None and self._outcome.ending is Ending.RAISED
+
+    def leave(self) -> None:
+        """Let a rank end that raised, so that its peers see it go."""
+        self.has_left = True
+        self.connection.send(None)
 
     def receive(self) -> None:
         """Take what the rank has sent; a closed connection is its death."""
@@ -288,8 +301,6 @@ def _be_rank(rank: Rank, ranks: Ranks, drive: Drive, folder: Path, stack: Path) 
             said = f"the tool failed on rank {rank.index}: {type(error).__name__}: {error}"
             outcome = Outcome(Ending.RAISED, unsure=(said,))
         connection.send(_portless(outcome))
-        if outcome.ending is Ending.RAISED and ranks.leaves:
-            os._exit(0)
         # Its peers may still read from it: it ends when the worker says so.
         with contextlib.suppress(EOFError):
             connection.recv()
