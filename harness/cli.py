@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from contracts.releases import NEWEST, RELEASE
+from harness import trial_options
 from harness.errors import HarnessError, UsageError
 from harness.telling import Telling
 from harness.verdict import ExitCode, exit_code
@@ -180,37 +181,48 @@ def run(
         raise typer.Exit(exit_code([result.verdict], [result.promise]))
 
 
-@app.command("try", epilog="Example: seamproof try ar-batch --prompts 3 --reply body.json")
+@app.command("try", epilog=trial_options.EXAMPLES)
 def try_(
-    seam: Annotated[str, typer.Argument(help="The seam: ar-batch, ar-single, ar-split, ...")],
-    reply: Annotated[Path, typer.Option(help="A file with the body of the reply, or the rows.")],
-    prompts: Annotated[int, typer.Option(min=1, max=64, help="How many were asked for.")] = 1,
-    size: Annotated[str, typer.Option(help="Width x height in pixels.")] = "1024x1024",
-    status: Annotated[int, typer.Option(help="HTTP status of the reply.")] = 200,
-    content_type: Annotated[
-        str, typer.Option(help="Content type of the reply.")
-    ] = "application/json",
-    stamped: Annotated[
-        bool, typer.Option("--stamped", help="The ids are stamped: judge whose they are, too.")
-    ] = False,
+    context: typer.Context,
+    seam: trial_options.SeamArgument,
+    reply: trial_options.ReplyOption = None,
+    prompts: trial_options.PromptsOption = 1,
+    size: trial_options.SizeOption = "1024x1024",
+    status: trial_options.StatusOption = 200,
+    content_type: trial_options.ContentTypeOption = "application/json",
+    stamped: trial_options.StampedOption = False,
+    splits: trial_options.SplitsOption = None,
+    rank_splits: trial_options.RankSplitsOption = None,
+    lengths: trial_options.LengthsOption = None,
+    set: trial_options.SetOption = None,
     sglang: SourceOption = None,
     format: Annotated[Plain, typer.Option(help="How to write it.")] = Plain.TABLE,
     device: DeviceOption = "cpu",
 ) -> None:
-    """Give your own payload to the real consumer, and hold it against the contract."""
+    """Give your own payload to the real consumer, and hold it against the contract.
+
+    A reply or rows come from a file; splits are told to the ranks of a real group.
+    """
     from harness.console import console
     from harness.given_faults import Reply
-    from harness.report.one import show
-    from harness.trial import trial
+    from harness.report import machine, one
+    from harness.trial import takes_splits, trial
+    from harness.trial_splits import AskedSplits, trial_of_splits
 
     with _told():
-        given = Reply(reply, status, content_type, stamped)
-        source = _source(None, sglang)
-        report, case = trial(source, seam, given, prompts, size, _device(device), Telling().say)
-        if format is Plain.JSON:
-            _write(report, Format.JSON, strict=False)
+        source, say = _source(None, sglang), Telling().say
+        if takes_splits(seam, trial_options.typed(context)):
+            asked = AskedSplits(splits, rank_splits, lengths, tuple(set or ()))
+            report, case = trial_of_splits(source, seam, asked, _device(device), say)
         else:
-            show(report.tree, case, report.results[0], console())
+            assert reply is not None
+            given = Reply(reply, status, content_type, stamped)
+            report, case = trial(source, seam, given, prompts, size, _device(device), say)
+        if format is Plain.JSON:
+            whole = [one.in_full(result) for result in report.results]
+            print(machine.text({**machine.document(report), "cases": whole}))
+        else:
+            one.show(report.tree, case, report.results[0], console())
         raise typer.Exit(exit_code(*_ends(report)))
 
 

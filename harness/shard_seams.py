@@ -27,7 +27,11 @@ def _rows(value: str) -> bool:
     )
 
 
-ROWS = Dim(f"rows of each rank, in rank order, as in 5,3; at most {MOST_ROWS} in all", _rows)
+ROWS = Dim(
+    f"rows of each rank, in rank order, as in 5,3: 2 to {_MOST_RANKS} ranks, at most {MOST_ROWS} "
+    "rows in all",
+    _rows,
+)
 HEADS = Dim("attention heads, 1 to 24", whole_number(1, 24), "12")
 TOLD = Dim(
     "all, or the one rank that is told the lie",

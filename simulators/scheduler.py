@@ -68,6 +68,8 @@ def honest_batch(rows: Sequence[int], heads: int, strategy: str = "ulysses") -> 
         "batch": True,
         "enabled": True,
         "has_splits": True,
+        # What single ranks are told instead, by rank; `MISSING` for no such field.
+        "rank_splits": {},
         "cache": True,
         "strategy": strategy,
         "fates": {},
@@ -99,10 +101,11 @@ def _holding(honest: Payload, lied: Payload) -> Payload:
 def _told(batch: Payload, rank: int, fates: Mapping[int, str]) -> Told:
     beside = batch.beside
     splits = batch.body if batch.body is not RECORDS else tuple(batch.records)
+    own = beside["rank_splits"].get(rank, splits)
     return Told(
         batch=beside["batch"],
         enabled=beside["enabled"],
-        splits=splits if beside["has_splits"] else MISSING,
+        splits=own if beside["has_splits"] else MISSING,
         rows=beside["rows"][rank],
         first=sum(beside["rows"][:rank]),
         heads=beside["heads"],

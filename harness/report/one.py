@@ -23,6 +23,13 @@ def document(tree: Tree, result: CaseResult) -> dict[str, Any]:
         "release": tree.release,
         "source": tree.name,
         "mode": tree.mode,
+        **in_full(result),
+    }
+
+
+def in_full(result: CaseResult) -> dict[str, Any]:
+    """Return a result as JSON values: what a check says of it, and all else that was seen."""
+    return {
         **case_document(result),
         "violations": list(result.violations),
         "frames": list(result.frames),

@@ -105,7 +105,9 @@ BAD = {
     "a commit without a path": (["check", "git:main"], "expected git:PATH@REF"),
     "two sources": (["check", NEWEST, "--sglang", "0.5.18"], "two sources are named: 0.5.23 and"),
     "a seam": (["check", "--seam", "ar-bach"], "unknown seam 'ar-bach': did you mean ar-batch"),
-    "a seam like no other": (["check", "--seam", "qqq"], "unknown seam 'qqq': known: ar-batch"),
+    "a seam like no other": (
+        ["check", "--seam", "qqq"], f"'qqq': there are {len(SEAMS)}; seamproof list shows them"
+    ),
     "a fault": (["check", "--fault", "omision"], "unknown fault 'omision': did you mean omission"),
     "one fault of two": (["check", "--fault", "omission", "--fault", "x*"], "unknown fault 'x*'"),
     "a device": (["check", "--device", "tpu"], "--device tpu: only cpu can be had"),
