@@ -47,8 +47,10 @@ def frames(stack: str, tree: Tree, outermost: str = WORKER) -> list[str]:
 
 
 def _short(file: str, tree: Tree) -> str:
+    # An installed tree has other packages beside SGLang.
     path = Path(file)
-    return str(path.relative_to(tree.root)) if path.is_relative_to(tree.root) else path.name
+    is_upstream = path.is_relative_to(tree.root / "sglang")
+    return str(path.relative_to(tree.root)) if is_upstream else path.name
 
 
 def stood(frames: list[str]) -> str:

@@ -62,6 +62,14 @@ class Done:
     result: CaseResult
 
 
+#: Variables that name a folder which code that runs here may write into.
+_FOLDERS = (
+    "TMPDIR",
+    "HOME",
+    "TRITON_CACHE_DIR",
+    "TORCHINDUCTOR_CACHE_DIR",
+    "XDG_CACHE_HOME",
+)
 STACK_FILE = "stack"
 LOADING = "loading"
 
@@ -104,7 +112,7 @@ def _result(bench: Bench, job: Job, connection: Connection) -> CaseResult:
 
 
 def _settle(folder: Path) -> None:
-    for name in ("TMPDIR", "HOME", "TRITON_CACHE_DIR", "XDG_CACHE_HOME"):
+    for name in _FOLDERS:
         os.environ[name] = str(folder)
     for name in [name for name in os.environ if name.lower().endswith("_proxy")]:
         del os.environ[name]  # A proxy would be asked for loopback too.

@@ -22,6 +22,11 @@ from simulators.exchanged_rows import WIDTH, RowReader, shard_of, stamped
 from simulators.scheduler import Told, honest_batch, told_ranks
 
 _SEQUENCE = "the sequence"
+_DOES = {
+    "cut": "cut the sequence",
+    "gather": "gather the shards",
+    "both": "cut the sequence and gather it",
+}
 
 
 class ShardGather:
@@ -52,7 +57,7 @@ class ShardGather:
         self._state.enter(rank, told[rank.index].fate)
 
         def call() -> Output:
-            self._state.begin(f"{dims['entry']} the rows")
+            self._state.begin(_DOES[dims["entry"]])
             made = self._made(rank, told, dims["entry"])
             return _read(rank.index, made, told, dims["entry"])
 
