@@ -53,6 +53,8 @@ class Space:
     dims: Mapping[str, tuple[str, ...]]
     #: Names of the faults, globs among them; empty means every one of the scopes.
     faults: tuple[str, ...] = ()
+    #: Names, or globs, of faults that are left out of them.
+    without: tuple[str, ...] = ()
     #: Scopes of the faults; empty means every one that the payload's form allows.
     scopes: tuple[str, ...] = ()
     #: False: of each fault only the first and the last place.
@@ -67,6 +69,8 @@ class Space:
         if scope == "fuzz":
             return False
         named = not self.faults or any(fnmatch.fnmatch(fault, name) for name in self.faults)
+        if any(fnmatch.fnmatch(fault, name) for name in self.without):
+            return False
         return named and (not self.scopes or scope in self.scopes)
 
 

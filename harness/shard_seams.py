@@ -78,6 +78,8 @@ _EVEN_SPLITS = (
     "splits-huge-alike", "splits-negative", "splits-list", "splits-floats", "splits-text*",
     "splits-number", "splits-tensor*", "splits-generator", "splits-by-rank",
 )  # fmt: skip
+#: Where splits are an argument, no field can be missing.
+_NO_FIELD = ("splits-omitted",)
 _LOST = ("flag-lost", "flag-none", "batch-none")
 _EXCHANGES = ("exchange-*", "rank-*", "shards-uneven")
 _FEW_EXCHANGES = ("exchange-half", "exchange-row-less", "exchange-row-more", "rank-dies")
@@ -248,6 +250,7 @@ SHARD_SEAMS = (
             Space(
                 {"rows": ("5,3",), "entry": ("varlen-in", "varlen-out")},
                 faults=(*_ANY_SPLITS, *_RAGGED, *_EXCHANGES),
+                without=_NO_FIELD,
             ),
             Space({"rows": ("5,3",), "entry": ("varlen-in",)}, faults=("row-heads-more",)),
             Space({"rows": ("4,4",), "entry": ("fixed-in", "fixed-out")}, faults=_EXCHANGES),
@@ -255,6 +258,7 @@ SHARD_SEAMS = (
             Space(
                 {"rows": ("5,3",), "entry": ("varlen-in", "varlen-out"), "head_dim": ("1",)},
                 faults=(*_FEW_SPLITS, "reordering", *_FEW_EXCHANGES),
+                without=_NO_FIELD,
                 every_place=False,
             ),
             Space(
@@ -301,6 +305,7 @@ SHARD_SEAMS = (
             Space(
                 {"rows": ("5,3",), "entry": ("gather", "both")},
                 faults=(*_ANY_SPLITS, *_RAGGED, "rank-*"),
+                without=_NO_FIELD,
             ),
             Space(
                 {"rows": ("5,3", "4,4"), "entry": ("gather",)},
@@ -310,6 +315,7 @@ SHARD_SEAMS = (
             Space(
                 {"rows": ("4,4",), "entry": ("gather", "cut", "both")},
                 faults=_EVEN_SPLITS,
+                without=_NO_FIELD,
                 every_place=False,
             ),
             Space(

@@ -11,8 +11,14 @@ from typing import Any
 
 from simulators.payload import RECORDS, SPLITS, Payload
 
-#: A key that is not there at all.
-MISSING: Any = object()
+
+class _Missing:
+    def __repr__(self) -> str:
+        return "no such field"
+
+
+#: A field that is not there at all.
+MISSING: Any = _Missing()
 
 #: What a rank is told to do instead of its part.
 AWAY, DIES = "away", "dies"
