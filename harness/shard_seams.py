@@ -142,7 +142,7 @@ SHARD_SEAMS = (
             ),
             Space({"rows": ("4,4",)}, faults=(*_EVEN_SPLITS, *_LOST, "row-heads-more", "rank-*")),
             Space(
-                {"rows": ("3,3,2", "3,2,2,2")},
+                {"rows": ("4,3,1", "4,3,2,1")},
                 faults=(*_FEW_SPLITS, *_RAGGED, "splits-floor", "flag-lost", "rank-*"),
                 every_place=False,
             ),
@@ -267,7 +267,7 @@ SHARD_SEAMS = (
                 every_place=False,
             ),
             Space(
-                {"rows": ("3,3,2", "3,2,2,2"), "entry": ("varlen-in", "varlen-out")},
+                {"rows": ("4,3,1", "4,3,2,1"), "entry": ("varlen-in", "varlen-out")},
                 faults=("omission", "reordering", "splits-moved", *_FEW_EXCHANGES),
                 every_place=False,
             ),
@@ -311,7 +311,11 @@ SHARD_SEAMS = (
                 {"rows": ("5,3", "4,4"), "entry": ("gather",)},
                 faults=("rows-*", "shards-uneven"),
             ),
-            Space({"rows": ("5,3",), "entry": ("cut",)}, faults=(*_ANY_SPLITS, *_RAGGED)),
+            Space(
+                {"rows": ("5,3",), "entry": ("cut",)},
+                faults=(*_ANY_SPLITS, *_RAGGED),
+                without=_NO_FIELD,
+            ),
             Space(
                 {"rows": ("4,4",), "entry": ("gather", "cut", "both")},
                 faults=_EVEN_SPLITS,
@@ -319,12 +323,12 @@ SHARD_SEAMS = (
                 every_place=False,
             ),
             Space(
-                {"rows": ("5,4", "3,2,2,2"), "entry": ("gather", "cut", "both")},
+                {"rows": ("5,4", "4,3,2,1"), "entry": ("gather", "cut", "both")},
                 faults=("splits-floor", "splits-ceil", "reordering", "omission"),
                 every_place=False,
             ),
             Space(
-                {"rows": ("3,3,2", "3,3,3"), "entry": ("gather", "both")},
+                {"rows": ("4,3,1", "3,3,3"), "entry": ("gather", "both")},
                 faults=("splits-moved", "split-one-less", "split-one-more", "rank-away"),
                 every_place=False,
             ),
