@@ -203,27 +203,40 @@ def _of_place(place: str, spans: list[Span]) -> str:
     wrong = [span for span in spans if not span.right]
     if not wrong:
         return ""
+    lacking = [span for span in wrong if span.has == NOTHING]
+    if lacking == wrong:
+        is_empty = len(wrong) == len(spans)
+        return f"{place} is empty" if is_empty else f"{place} lacks {_tokens(wrong)}"
+    lacks = f", and lacks {_tokens(lacking)}" if lacking else ""
+    wrong = [span for span in wrong if span.has != NOTHING]
+    share = "" if len(wrong) == len(spans) else f", {_tokens(wrong)} of it"
+    return f"{place} carries {_carried(wrong, share)}{lacks}"
+
+
+def _carried(wrong: list[Span], share: str) -> str:
     owners = {span.has.owner if span.has else None for span in wrong}
     unit = wrong[0].unit
-    share = "" if len(wrong) == len(spans) else f", {_tokens(wrong)} of it"
     if owners == {None}:
-        return f"{place} carries {unit} of nobody known{share}"
-    if owners == {NOTHING.owner}:
-        return f"{place} lacks {_tokens(wrong)}" if share else f"{place} is empty"
+        return f"{unit} of nobody known{share}"
     if len(owners) == 1:
         owner = owners.pop()
         if owner != wrong[0].wants.owner:
-            return f"{place} carries {owner}'s {unit}{share}"
-        return f"{place} carries its own {unit} {_shift(wrong)}{share}"
+            return f"{owner}'s {unit}{share}"
+        return f"its own {unit} {_shift(wrong)}{share}"
     named = sorted(owner for owner in owners if owner is not None)
-    return f"{place} carries {unit} of {', '.join(named)}" + (
-        " and of nobody known" if None in owners else ""
-    )
+    return f"{unit} of {', '.join(named)}" + (" and of nobody known" if None in owners else "")
 
 
 def _tokens(spans: list[Span]) -> str:
-    runs = [f"{s.unit} {s.first} to {s.first + s.count - 1}" for s in spans[:3]]
-    return ", ".join(runs) + (" and more" if len(spans) > 3 else "")
+    runs: list[tuple[int, int]] = []
+    for span in spans:
+        if runs and runs[-1][1] == span.first:
+            runs[-1] = (runs[-1][0], span.first + span.count)
+        else:
+            runs.append((span.first, span.first + span.count))
+    # The same run may be wrong in several lanes.
+    said = list(dict.fromkeys(f"{spans[0].unit} {first} to {end - 1}" for first, end in runs))
+    return ", ".join(said[:3]) + (" and more" if len(said) > 3 else "")
 
 
 def _shift(spans: list[Span]) -> str:

@@ -74,7 +74,7 @@ def shard_of(form: str, rank: int, rows: Sequence[int]) -> list[int]:
     if form == "repeated":
         return [*range(_TEXT), *own]
     if form == "joined":
-        half, share = sum(rows) // 2, rows[rank] // 2
+        half, share = sum(count // 2 for count in rows), rows[rank] // 2
         before = sum(count // 2 for count in rows[:rank])
         noise = range(before, before + share)
         rest = range(half + first - before, half + first - before + rows[rank] - share)

@@ -19,6 +19,8 @@ from harness.upstream.loading import Upstream
 from simulators.exchanged_rows import WIDTH, RowReader, changed, stamped
 from simulators.scheduler import Told, honest_batch, told_ranks
 
+_SEQUENCE = "the sequence"
+
 
 class ShardAllToAll:
     """The consumer of shard-all-to-all."""
@@ -131,14 +133,15 @@ def _read(rank: int, made: torch.Tensor, told: Sequence[Told], dims: Mapping[str
     found: list[Span] = []
     if rows.ndim == 4:
         for place, head in enumerate(heads):
-            wants = [Whose(f"head {head}", token) for token in tokens]
-            has = _of_head(rows, place)
+            wants = [Whose(_SEQUENCE, token) for token in tokens]
+            has = _of_head(rows, place, f"head {head}")
             found += spans(f"rank {rank}", wants, has, unit="rows")
     return Output(tuple(found), facts, made)
 
 
-def _of_head(rows: torch.Tensor, place: int) -> list[Whose | None]:
+def _of_head(rows: torch.Tensor, place: int, head: str) -> list[Whose | None]:
     if place >= rows.shape[2]:
         return []
     read = RowReader()(rows[0, :, place].tolist())
-    return [Whose(str(origin.owner), origin.position) if origin else None for origin in read]
+    owners = [_SEQUENCE if o and o.owner == head else str(o.owner) if o else "" for o in read]
+    return [Whose(owner, o.position) if o else None for owner, o in zip(owners, read, strict=True)]

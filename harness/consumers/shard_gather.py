@@ -103,7 +103,7 @@ def _read(rank: int, made: torch.Tensor, told: Sequence[Told], entry: str) -> Ou
     mine = told[rank]
     first, count = (mine.first, mine.rows) if entry == "cut" else (0, _rows(told).shape[1])
     is_right = tuple(made.shape) == (1, count, WIDTH)
-    kind = "as it should be" if is_right else f"{tuple(made.shape)}, not {(1, count, WIDTH)}"
+    kind = "as it should be" if is_right else f"{tuple(made.shape)}"
     wants = [Whose(_SEQUENCE, token) for token in range(first, first + count)]
     has: list[Any] = []
     if made.ndim == 3:

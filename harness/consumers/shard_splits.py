@@ -37,8 +37,8 @@ from simulators.scheduler import MISSING, Told, honest_batch, told_ranks
 _STRATEGY = "SGLANG_LINGBOT_SP_STRATEGY"
 _BLOCKS = 2
 _SEQUENCE = "the sequence"
-_OWN_ROWS = "attention over its own rows alone"
-_ALL_ROWS = "attention over the whole sequence"
+_OWN_ROWS = "its own shard"
+_ALL_ROWS = "the whole sequence"
 
 
 class ShardSplits:
@@ -158,7 +158,7 @@ def _of_block(place: str, made: torch.Tensor, mine: Told, rows: int) -> list[Spa
     reader = ValueReader(rows)
     there = [(head, token - mine.first) for head, token in sought]
     has = [_whose(reader([(h, made[i, h])])[0]) if _has(made, i, h) else None for h, i in there]
-    found = [*spans(place, wants, has, unit="rows")]
+    found = [*spans(place, wants, has, unit="values")]
     for head in heads:
         if head % 2:
             found += _of_odd(place, made, head, mine, rows)
@@ -179,7 +179,7 @@ def _of_odd(place: str, made: torch.Tensor, head: int, mine: Told, rows: int) ->
             if _has(made, index, head) and near(made[index, head], reference[token, head])
         ]
         has.append(known[0] if known else None)
-    return spans(f"the weights of {place}", wants, has, unit="rows")
+    return spans(f"the blend of {place}", wants, has, unit="weights")
 
 
 def _has(made: torch.Tensor, index: int, head: int) -> bool:
