@@ -96,6 +96,51 @@ REPORTED = {
         Verdict.SILENT,
         "another process on the port answers, with other weights",
     ),
+    "B35": Named(
+        "shard-gather splits-floor rows=5,4 entry=both",
+        Verdict.SILENT,
+        "a sequence is shared out by floor division: no rank holds the row that is left over",
+    ),
+    "B36": Named(
+        "shard-gather split-one-more+split-one-more rows=5,3 entry=gather at=0;1",
+        Verdict.SILENT,
+        "every shard is counted with a row of padding: more is gathered than was shared out",
+    ),
+    "B36ceil": Named(
+        "shard-gather splits-ceil rows=5,4 entry=both",
+        Verdict.CRASHED,
+        "equal shards of the rounded-up size, where the last rank has a row less",
+    ),
+    "B37": Named(
+        "shard-gather rows-joined rows=4,4 entry=gather",
+        Verdict.SILENT,
+        "each rank joins its part of the noise and its part of the image, and calls it one run",
+    ),
+    "B38": Named(
+        "shard-gather rows-repeated rows=4,4 entry=gather",
+        Verdict.SILENT,
+        "text that every rank holds whole is counted as if it were shared out",
+    ),
+    "B42": Named(
+        "shard-splits rank-away rows=5,3 at=0",
+        Verdict.HUNG,
+        "one rank has dropped a request that the others kept, and never comes to the exchange",
+    ),
+    "B44": Named(
+        "shard-all-to-all shards-uneven rows=4,4 entry=fixed-in",
+        Verdict.CRASHED,
+        "a collective over unequal shapes",
+    ),
+    "B45": Named(
+        "shard-splits split-one-less rows=5,3 at=0",
+        Verdict.MISREPORTED,
+        "a count off by one ends one rank, and the others with it",
+    ),
+    "B45stays": Named(
+        "shard-splits split-one-less rows=5,3 after=stays at=0",
+        Verdict.HUNG,
+        "the same, where the rank goes on to the next request and the others wait for it",
+    ),
     "B51": Named(
         "ar-batch item-extra-field records=2 shape=64x96 at=0",
         Verdict.TOLERATED,
