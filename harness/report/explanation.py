@@ -86,6 +86,8 @@ def _clause(seam: str, clause: Clause, tree: Tree) -> dict[str, Any]:
             "read in": str(guard.source),
             "raised at": _site(guard, tree),
         }
+        if guard.direct:
+            said["reached"] = "only by calling its function directly"
         if guard.unreachable:
             said["unreachable"] = guard.unreachable
     return said
