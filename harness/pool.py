@@ -26,6 +26,7 @@ from harness.seams import SEAMS
 from harness.stack import ended, frames, stood, told
 from harness.telling import Progress, unheard
 from harness.upstream.source import INSTALLED, Tree
+from harness.verdict import Verdict
 from harness.worker import LOADING, STACK_FILE, Begun, Done, Job, Setup, work
 from simulators.faults import FAULTS
 
@@ -89,10 +90,12 @@ class Pool:
             whole: Whether the results shall hold requests and payloads too.
         """
         waiting: _Waiting = {}
+        results = {index: lost for index, case in enumerate(cases) if (lost := self._lacks(case))}
         # What may wait out a deadline is begun first, so that the rest runs meanwhile.
         for index, case in sorted(enumerate(cases), key=lambda item: -_seconds(item[1])):
+            if index in results:
+                continue
             waiting.setdefault(case.seam, deque()).append(Job(index, case, whole=whole))
-        results: dict[int, CaseResult] = {}
         while len(results) < len(cases):
             self._give(waiting)
             for done in self._step():
@@ -104,6 +107,10 @@ class Pool:
                     results[done.index] = done.result
                     progress(len(results), len(cases))
         return [results[index] for index in range(len(cases))]
+
+    def _lacks(self, case: Case) -> CaseResult | None:
+        said = SEAMS[case.seam].lacks(dict(case.dims), self._device)
+        return unjudged(case, said, Verdict.UNAVAILABLE) if said else None
 
     def _give(self, waiting: "_Waiting") -> None:
         # A worker is one seam's for good: what a seam loads for real is a stub to another, and a

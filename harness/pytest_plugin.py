@@ -9,7 +9,7 @@ imported only in worker processes, so the plugin costs a plain pytest run nothin
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from harness.result import CaseResult
     from harness.upstream.source import Tree
     from simulators.ar_server import ArServer
+    from simulators.faults import Place
+    from simulators.scheduler import Told
 
 PREFIX = "seamproof::"
 #: Characters of a warning.
@@ -242,6 +244,33 @@ def ar_server() -> Iterator["ArServer"]:
 
     with ArServer(ArSimulator()) as server:
         yield server
+
+
+@pytest.fixture
+def scheduler() -> Callable[..., "list[Told]"]:
+    """What a scheduler tells the ranks of one sequence, honest or not.
+
+    `scheduler([5, 3], fault="reordering")` returns what each rank is told; `at` says where the
+    fault acts, if not at its first place, and `to` which ranks hear the lie, if not all.
+    """
+    from harness.consumers.consumer import Lie
+    from harness.given_faults import fault_named
+    from simulators.rng import stream
+    from simulators.scheduler import honest_batch, told_ranks
+
+    def tell(
+        rows: Sequence[int],
+        heads: int = 12,
+        fault: str = "noop",
+        at: "Place | None" = None,
+        to: Sequence[int] | None = None,
+    ) -> "list[Told]":
+        found, honest = fault_named(fault), honest_batch(rows, heads)
+        place = next(iter(found.places(len(rows)))) if at is None else at
+        lied = Lie([(found, place)], stream(0, fault)).told(honest)
+        return told_ranks(honest, lied, range(len(rows)) if to is None else to)
+
+    return tell
 
 
 @pytest.fixture(scope="session")

@@ -162,8 +162,7 @@ def run_cases(
         SourceError: if the tree changed while it was checked.
     """
     there = {name for name in {case.seam for case in wanted} if not absence(tree, SEAMS[name])}
-    lacking = {case: said for case in wanted if (said := _lacking(case, device))}
-    runnable = [case for case in wanted if case.seam in there and case not in lacking]
+    runnable = [case for case in wanted if case.seam in there]
     results: list[CaseResult] = []
     if runnable:
         before = _fingerprint(tree)
@@ -173,20 +172,11 @@ def run_cases(
             results = pool.run(runnable, progress, whole)
         if _fingerprint(tree) != before:
             raise SourceError(f"source {tree.name!r} changed while it was checked: check it again")
-    left_out = [
-        unjudged(case, said, Verdict.UNAVAILABLE)
-        for case, said in lacking.items()
-        if case.seam in there
-    ]
     missing = [name for name in SEAMS if name not in there]
     firsts = [next((c for c in wanted if c.seam == name), None) for name in missing]
-    return [*results, *left_out] + [
+    return results + [
         unjudged(case, absence(tree, SEAMS[case.seam]), Verdict.ABSENT) for case in firsts if case
     ]
-
-
-def _lacking(case: Case, device: str) -> str:
-    return SEAMS[case.seam].lacks(dict(case.dims), device)
 
 
 def absence(tree: Tree, seam: Seam) -> str:

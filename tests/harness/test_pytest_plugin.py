@@ -293,6 +293,23 @@ def test_the_server_is_a_fixture(inner: pytest.Pytester) -> None:
     inner.runpytest().assert_outcomes(passed=1)
 
 
+def test_a_scheduler_is_a_fixture(inner: pytest.Pytester) -> None:
+    """It tells every rank the truth, or some of them a lie."""
+    inner.makepyfile(
+        test_own="""
+        def test_it_tells(scheduler):
+            assert [one.splits for one in scheduler([5, 3])] == [(5, 3), (5, 3)]
+            assert [one.first for one in scheduler([5, 3])] == [0, 5]
+            lied = scheduler([5, 3], fault="reordering", to=[1])
+            assert [one.splits for one in lied] == [(5, 3), (3, 5)]
+            (away, _) = scheduler([5, 3], fault="rank-away")
+            assert away.fate == "away"
+        """
+    )
+
+    inner.runpytest().assert_outcomes(passed=1)
+
+
 def test_a_case_is_run_by_a_fixture(inner: pytest.Pytester, sabotaged: Sabotage) -> None:
     """On the newest release, or the one that is named; other sources beside it."""
     inner.makepyfile(
