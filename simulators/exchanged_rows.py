@@ -74,10 +74,10 @@ def shard_of(form: str, rank: int, rows: Sequence[int]) -> list[int]:
     if form == "repeated":
         return [*range(_TEXT), *own]
     if form == "joined":
-        half, share = sum(rows) // 2, rows[rank] // 2
-        before = sum(count // 2 for count in rows[:rank])
-        noise = range(before, before + share)
-        rest = range(half + first - before, half + first - before + rows[rank] - share)
+        # Each half is shared out as far as the sequence is, so that no row is lost in between.
+        half, last = sum(rows) // 2, first + rows[rank]
+        noise = range(first // 2, last // 2)
+        rest = range(half + first - first // 2, half + last - last // 2)
         return [*noise, *rest]
     return own
 
@@ -93,6 +93,6 @@ class RowReader:
         if len(row) != WIDTH or (row[0], row[3]) != (_MARK, _END):
             return None
         token, head = row[1], row[2]
-        if token != int(token) or head != int(head):
+        if not all(number.is_integer() and number >= 1 for number in (token, head)):
             return None
         return Origin(f"head {int(head) - 1}", int(token) - 1)
