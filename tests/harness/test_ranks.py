@@ -209,7 +209,7 @@ def test_a_rank_that_computes_is_ended_by_the_deadline_and_not_by_stillness(
     newest: Tree, stillness: list[bool]
 ) -> None:
     """As long as one works, the others may yet get an answer."""
-    first, second = Ranks(2, newest, deadline_s=1.5).run(first_does(compute_for_ever))
+    first, second = Ranks(2, newest, deadline_s=3.0).run(first_does(compute_for_ever))
 
     assert endings((first, second)) == ["hung", "hung"]
     assert outcome(first).death == "hung in compute_for_ever of test_ranks.py"

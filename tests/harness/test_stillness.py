@@ -11,7 +11,7 @@ from harness.stillness import Stillness
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux says what runs")
 
-_QUIET_S = 0.1
+_QUIET_S = 0.2
 _SLEEPS = "input()"
 _COMPUTES = "while True: pass"
 _WAKES = "import time\nwhile True: time.sleep(0.01)"
@@ -50,7 +50,7 @@ def becomes_still(*pids: int) -> bool:
 
 def stays_awake(*pids: int) -> bool:
     """Return whether processes are never still, in several times as long as stillness takes."""
-    return not _holds(Stillness(_QUIET_S), pids, asked_s=5 * _QUIET_S)
+    return not _holds(Stillness(_QUIET_S), pids, asked_s=3 * _QUIET_S)
 
 
 def _holds(stillness: Stillness, pids: tuple[int, ...], asked_s: float) -> bool:
