@@ -74,10 +74,10 @@ def shard_of(form: str, rank: int, rows: Sequence[int]) -> list[int]:
     if form == "repeated":
         return [*range(_TEXT), *own]
     if form == "joined":
-        # Each half is shared out as far as the sequence is, so that no row is lost in between.
-        half, last = sum(rows) // 2, first + rows[rank]
-        noise = range(first // 2, last // 2)
-        rest = range(half + first - first // 2, half + last - last // 2)
+        half, share = sum(count // 2 for count in rows), rows[rank] // 2
+        before = sum(count // 2 for count in rows[:rank])
+        noise = range(before, before + share)
+        rest = range(half + first - before, half + first - before + rows[rank] - share)
         return [*noise, *rest]
     return own
 
