@@ -81,7 +81,7 @@ def test_faults_can_follow_one_another() -> None:
         ("ar-batch omission records=2 shape=64x96 seed=x", "no whole number"),
         ("shard-splits noop rows=5", "rows of each rank"),
         ("shard-splits noop rows=0,0", "rows of each rank"),
-        ("shard-splits noop rows=30,3", "at most 32 in all"),
+        ("shard-splits noop rows=30,3", "at most 32"),
         ("shard-splits noop rows=5,3 heads=13", "cannot be divided by 2 ranks"),
         ("shard-splits omission rows=5,3 told=2", "told=2 is no rank of 2"),
         ("shard-splits omission rows=5,3 after=dies", "leaves or stays"),
