@@ -19,6 +19,7 @@ from contracts.clauses.shard_batch import (
     ALIKE_TRUE,
     FLAG_TOLD,
     SHARDS_EVEN,
+    SPLITS_AGAIN,
     SPLITS_LISTED,
     SPLITS_TOLD,
     STRATEGY_KNOWN,
@@ -34,6 +35,7 @@ _CLAUSES = (
     STRATEGY_KNOWN,
     SPLITS_TOLD,
     SPLITS_LISTED,
+    SPLITS_AGAIN,
     SHARDS_EVEN,
     ALIKE_TRUE,
 )

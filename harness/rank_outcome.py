@@ -47,6 +47,8 @@ def together(ends: Sequence[RankEnd]) -> Outcome:
         if e.outcome is None
     )
     ranks = tuple(sorted(ranks, key=lambda one: one.rank))
+    if not outcomes:
+        return Outcome(Ending.ACCEPTED, unsure=("no rank was left to do its part",), ranks=ranks)
     unsure = tuple(dict.fromkeys(said for o in outcomes for said in o.unsure))
     worst = next(e for e in _WORST_FIRST if any(o.ending is e for o in outcomes))
     alike = [o for o in outcomes if o.ending is worst]

@@ -24,6 +24,8 @@ MOST_ROWS = 32
 #: Length of a query and of a key in an even head.
 _REACH = 128.0
 _VALUE = 3
+#: Whole numbers below it are exact in every float.
+_SIGNS = 256
 #: Float32 attention is nearer than this to float64, and a single wrong row is not.
 _NEAR = 1e-4
 _QUERIES, _KEYS, _VALUES = 11, 12, 13
@@ -58,7 +60,14 @@ def stamped_rows(rows: int, heads: int) -> Any:
         values[0, :, head, 1] = torch.arange(1, rows + 1)
         values[0, :, head, 2] = head + 1
         values[0, :, head, 3] = _VALUE
+        values[0, :, head, 4] = torch.tensor([_sign(head, token) for token in range(rows)])
     return tuple(part.float() for part in parts)
+
+
+def _sign(head: int, token: int) -> int:
+    # Where a row is missing, a query meets its neighbours halfway: the mean of their numbers is
+    # the missing one's, the mean of their signs is not.
+    return mix(_VALUES, head, token) % _SIGNS
 
 
 def _directions(tokens: "torch.Tensor", rows: int) -> "torch.Tensor":
@@ -109,11 +118,12 @@ class ValueReader:
         return [self._origin(head, row) for head, row in tokens]
 
     def _origin(self, head: int, row: Any) -> Origin | None:
-        owner, token, named, kind, *rest = [float(number) for number in row]
+        owner, token, named, kind, sign, *rest = [float(number) for number in row]
         known = (owner, named, kind) == (1, head + 1, _VALUE) and not any(rest)
-        if not known or token != int(token) or not 1 <= token <= self._rows:
+        if not known or not token.is_integer() or not 1 <= token <= self._rows:
             return None
-        return Origin(0, int(token) - 1)
+        index = int(token) - 1
+        return Origin(0, index) if sign == _sign(head, index) else None
 
 
 def near(row: "torch.Tensor", reference: "torch.Tensor") -> bool:

@@ -93,6 +93,6 @@ class RowReader:
         if len(row) != WIDTH or (row[0], row[3]) != (_MARK, _END):
             return None
         token, head = row[1], row[2]
-        if token != int(token) or head != int(head):
+        if not all(number.is_integer() and number >= 1 for number in (token, head)):
             return None
         return Origin(f"head {int(head) - 1}", int(token) - 1)

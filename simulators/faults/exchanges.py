@@ -25,6 +25,8 @@ def _rows(name: str, kind: str, form: str, picture: str) -> Fault:
 
 def rows_repeated(payload: Payload, at: Place, rng: Random) -> Payload:
     """[5 3] -> [7 5]: two rows of text on every rank, and the splits count them"""
+    if not all(type(split) is int for split in payload.records):
+        return payload
     told = [split + 2 for split in payload.records]
     return form_becomes("repeated")(payload.with_records(told), at, rng)
 

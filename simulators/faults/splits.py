@@ -26,6 +26,8 @@ def splits_become(edit: Callable[[list[int]], Sequence[Any]]) -> Change:
     """Return the fault that puts other splits in the place of all of them."""
 
     def change(payload: Payload, at: Place, rng: Random) -> Payload:
+        if not _are_splits(payload):
+            return payload
         return payload.with_records(list(edit(list(payload.records))))
 
     return change
@@ -35,7 +37,7 @@ def sent(make: Callable[[list[int]], Any]) -> Change:
     """Return the fault that sends the splits as something else than a tuple of ints."""
 
     def change(payload: Payload, at: Place, rng: Random) -> Payload:
-        return payload.with_body(make(list(payload.records)))
+        return payload.with_body(make(list(payload.records))) if _are_splits(payload) else payload
 
     return change
 
@@ -52,6 +54,11 @@ def told(**beside: Any) -> Change:
 def splits_stale(payload: Payload, at: Place, rng: Random) -> Payload:
     """[5 3] -> [7 5], those of the batch before"""
     return payload.with_records(payload.foreign)
+
+
+def _are_splits(payload: Payload) -> bool:
+    # An earlier fault may have left too few, or something else in the place of one.
+    return len(payload.records) > 1 and all(type(split) is int for split in payload.records)
 
 
 def _all(count: int) -> Callable[[list[int]], list[int]]:

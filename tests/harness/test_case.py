@@ -26,6 +26,15 @@ def test_a_line_names_all_of_a_case() -> None:
     assert case.golden.line == "ar-batch noop records=3 shape=64x96"
 
 
+def test_who_hears_a_lie_is_nothing_to_a_golden_run() -> None:
+    """All cases of one size, whoever is lied to and whatever follows, have one golden run."""
+    case = parse("shard-splits split-one-less rows=5,3 heads=8 told=1 after=stays at=1")
+
+    assert case.line == "shard-splits split-one-less rows=5,3 heads=8 told=1 after=stays at=1"
+    assert case.golden == parse("shard-splits noop rows=5,3 heads=8")
+    assert case.golden.line == "shard-splits noop rows=5,3 heads=8"
+
+
 def test_the_order_of_the_words_does_not_matter() -> None:
     """The line that is printed is always the same."""
     assert parse("ar-batch omission at=1 shape=64x96 records=2") == parse(
@@ -70,6 +79,15 @@ def test_faults_can_follow_one_another() -> None:
         ("ar-batch omission records=2 shape=64x96 at=0;1", "2 places for 1 faults"),
         ("ar-batch reordering records=1 shape=64x96 entry=batch", "places: none"),
         ("ar-batch omission records=2 shape=64x96 seed=x", "no whole number"),
+        ("shard-splits noop rows=5", "rows of each rank"),
+        ("shard-splits noop rows=0,0", "rows of each rank"),
+        ("shard-splits noop rows=30,3", "at most 32"),
+        ("shard-splits noop rows=5,3 heads=13", "cannot be divided by 2 ranks"),
+        ("shard-splits omission rows=5,3 told=2", "told=2 is no rank of 2"),
+        ("shard-splits omission rows=5,3 after=dies", "leaves or stays"),
+        ("shard-splits rank-away rows=5,3 at=2", "places: 0, 1"),
+        ("shard-strategy noop rows=5,3 strategy=ring", "all ranks hold as many"),
+        ("shard-all-to-all noop rows=5,3 entry=fixed-in", "takes no splits"),
         ("ar-batch omission records=2 shape", "no key=value"),
         ("ar-batch omission records=2 records=3 shape=64x96", "records= stands twice"),
     ],

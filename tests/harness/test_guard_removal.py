@@ -4,11 +4,13 @@ Every guarded clause of every contract is tried on the newest release, so that t
 new seam join by themselves. What each guard refuses is read from the committed snapshots.
 """
 
+import ast
 import json
 import os
 import re
 import subprocess
 import sys
+import textwrap
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
@@ -34,7 +36,7 @@ GUARDS = {
     for clause in contract.clauses
     if (guard := clause.guard(NEWEST, SEAMS[seam].platform))
 }
-#: Those whose statement is a raise that words its error itself.
+#: Those whose statement, a raise or an assert, words its error itself.
 WORDED = [
     name
     for name, guard in GUARDS.items()
@@ -133,21 +135,37 @@ def word_of(guard: Guard) -> str:
     return word[0]
 
 
+def halved(statement: str) -> tuple[str, str]:
+    """Return a statement up to its text, and from there on.
+
+    An `assert` looks at the same names before it that it tells in its text.
+    """
+    quote = re.search(r"(?<=[\"'])(?=[^\"'])", statement)
+    assert quote is not None
+    return statement[: quote.start()], statement[quote.start() :]
+
+
 def reworded(guard: Guard, statement: str) -> str:
     """Return the statement with one word of its text changed."""
-    return statement.replace(word_of(guard), "Something", 1)
+    before, text = halved(statement)
+    return before + text.replace(word_of(guard), "Something", 1)
 
 
 def prefixed(guard: Guard, statement: str) -> str:
     """Return the statement with more before its text, as later releases have it."""
-    quote = re.search(r"(?<=[\"'])(?=[^\"'])", statement)
-    assert quote is not None
-    return f"{statement[: quote.start()]}[AR] {statement[quote.start() :]}"
+    before, text = halved(statement)
+    return f"{before}[AR] {text}"
 
 
 def retyped(guard: Guard, statement: str) -> str:
-    """Return the statement with an error of another type."""
-    return statement.replace(guard.error, "OverflowError", 1)
+    """Return the statement with an error of another type; an `assert` becomes a raise."""
+    (node,) = ast.parse(textwrap.dedent(statement)).body
+    if not isinstance(node, ast.Assert):
+        return statement.replace(guard.error, "OverflowError", 1)
+    assert node.msg is not None
+    indent = statement[: len(statement) - len(statement.lstrip())]
+    condition, words = ast.unparse(node.test), ast.unparse(node.msg)
+    return f"{indent}if not ({condition}): raise OverflowError({words})\n"
 
 
 def run(tree: Path, lines: Iterable[str]) -> list[CaseResult]:

@@ -1,6 +1,7 @@
 """Faults are pure: they change a copy, at their place, and leave alone what they cannot change."""
 
 import copy
+from collections import Counter
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ from simulators.ar_server.asking import batch_request
 from simulators.camera_rows import honest_camera
 from simulators.degrees import honest_degrees
 from simulators.denoiser_results import honest_results
-from simulators.faults import FAULTS, Fault
+from simulators.faults import _TABLE, FAULTS, Fault
 from simulators.generate_request import honest_request
 from simulators.http_answer import json_answer
 from simulators.kv_chunks import honest_chunks
@@ -30,6 +31,7 @@ from simulators.payload import (
     ROWS,
     SEEDS,
     SIZE,
+    SPLITS,
     JsonItem,
     Payload,
     plain,
@@ -38,6 +40,7 @@ from simulators.picture_size import honest_size
 from simulators.prior_rows import assembled, honest_rows
 from simulators.request_group import honest_group
 from simulators.rng import stream
+from simulators.scheduler import honest_batch
 from simulators.seed_values import honest_seeds
 from simulators.stamped_frames import honest_frames
 from simulators.text_masks import honest_masks
@@ -75,6 +78,8 @@ def payload(form: str, count: int) -> Payload:
         return honest_masks(count, True, (48, 80))
     if form == SIZE:
         return honest_size(64, 96)
+    if form == SPLITS:
+        return honest_batch([5, 3, 4, 2][:count], 12, "ring")
     if form == GRIDS:
         rows = tuple((1, 2 + i, 7 - i) for i in range(count))
         return Payload(GRIDS, rows, tuple((1, 20 + i, 9) for i in range(count)))
@@ -156,6 +161,110 @@ def test_a_fault_can_follow_any_other(fault: Fault, form: str) -> None:
             places = [at for at in fault.places(3) if fault.fits(changed, at)]
             for at in places:
                 assert isinstance(fault.change(changed, at, stream(0)), Payload)
+
+
+def test_no_two_rows_of_the_table_share_a_name() -> None:
+    """The second would silently take the place of the first."""
+    names = [fault.name for fault in _TABLE]
+
+    assert [name for name, count in Counter(names).items() if count > 1] == []
+    assert list(FAULTS) == names
+
+
+#: Four ranks hold 5, 3, 4 and 2 rows.
+SPLITS_BY_HAND = {
+    ("splits-stale", ()): [7, 5, 6, 4],
+    ("splits-total", ()): [14],
+    ("splits-per-request", ()): [3, 3, 3, 3, 2],
+    ("splits-floor", ()): [3, 3, 3, 3],
+    ("splits-ceil", ()): [4, 4, 4, 4],
+    ("splits-moved", ()): [6, 3, 4, 1],
+    ("splits-huge-alike", ()): [99, 99, 99, 99],
+    ("splits-negative", ()): [-5, 13, 4, 2],
+    ("split-one-less", (1,)): [5, 2, 4, 2],
+    ("split-one-more", (1,)): [5, 4, 4, 2],
+    ("split-zero", (3,)): [5, 3, 4, 0],
+    ("split-minus", (0,)): [-5, 3, 4, 2],
+    ("split-null", (2,)): [5, 3, None, 2],
+    ("split-fraction", (1,)): [5, 3.5, 4, 2],
+    ("split-text", (1,)): [5, "3", 4, 2],
+    ("split-nested", (1,)): [5, [3], 4, 2],
+    ("rows-repeated", ()): [7, 5, 6, 4],
+}
+
+
+@pytest.mark.parametrize(("name", "at"), SPLITS_BY_HAND)
+def test_splits_change_as_the_picture_says(name: str, at: Any) -> None:
+    """One of them, or all; what the ranks hold stays as it was."""
+    changed = FAULTS[name].change(payload(SPLITS, 4), at, stream(0))
+
+    assert list(changed.records) == SPLITS_BY_HAND[name, at]
+    assert changed.body is RECORDS
+    assert changed.beside["rows"] == (5, 3, 4, 2)
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "expected"),
+    [
+        ("splits-list", list, [5, 3]),
+        ("splits-floats", tuple, (5.0, 3.0)),
+        ("splits-text", str, "53"),
+        ("splits-texts", tuple, ("5", "3")),
+        ("splits-number", int, 8),
+        ("splits-by-rank", dict, {0: 5, 1: 3}),
+        ("splits-tensor", torch.Tensor, [5, 3]),
+        ("splits-tensors", list, [5, 3]),
+    ],
+)
+def test_splits_are_sent_as_another_kind(name: str, kind: type, expected: Any) -> None:
+    """Of the same numbers."""
+    body = FAULTS[name].change(payload(SPLITS, 2), (), stream(0)).body
+    value = [int(split) for split in body] if "tensor" in name else body
+
+    assert type(body) is kind
+    assert repr(value) == repr(expected)
+
+
+def test_splits_of_a_generator_are_read_once() -> None:
+    """They are true, the first time."""
+    body = FAULTS["splits-generator"].change(payload(SPLITS, 2), (), stream(0)).body
+
+    assert list(body) == [5, 3]
+    assert list(body) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "at", "field", "expected"),
+    [
+        ("splits-omitted", (), "has_splits", False),
+        ("flag-lost", (), "enabled", False),
+        ("flag-none", (), "enabled", None),
+        ("batch-none", (), "batch", False),
+        ("row-heads-more", (), "heads", 13),
+        ("cache-none", (), "cache", False),
+        ("rank-away", (1,), "fates", {1: "away"}),
+        ("rank-dies", (0,), "fates", {0: "dies"}),
+        ("strategy-unknown", (), "strategy", "megatron"),
+        ("exchange-row-less", (), "form", "row-less"),
+    ],
+)
+def test_what_is_told_beside_the_splits_changes_alone(
+    name: str, at: Any, field: str, expected: Any
+) -> None:
+    """The splits are true."""
+    honest = payload(SPLITS, 2)
+
+    changed = FAULTS[name].change(honest, at, stream(0))
+
+    assert changed.records == (5, 3)
+    assert changed.beside == {**honest.beside, field: expected}
+
+
+def test_uneven_shards_are_held_and_told() -> None:
+    """One row more on the first rank, one less on the last."""
+    changed = FAULTS["shards-uneven"].change(payload(SPLITS, 4), (), stream(0))
+
+    assert changed.records == changed.beside["rows"] == (6, 3, 4, 1)
 
 
 @pytest.mark.parametrize(
