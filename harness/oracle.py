@@ -107,7 +107,8 @@ def _verdict(
 def _revived(run: Outcome, violations: Sequence[Violation], release: str) -> bool:
     """Return whether every error is that of a guard that was taken for unreachable."""
     dead = [(v, guard) for v in violations if (guard := v.clause.dead_guard(release))]
-    return all(
+    accepted = any(one.outcome.ending is Ending.ACCEPTED for one in run.ranks)
+    return not accepted and all(
         any(raised.type == g.error and _says(raised.message, v.refusal(g)) for v, g in dead)
         for _, raised in run.errors
     )

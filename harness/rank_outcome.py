@@ -54,7 +54,7 @@ def together(ends: Sequence[RankEnd]) -> Outcome:
     alike = [o for o in outcomes if o.ending is worst]
     if worst in (Ending.CRASHED, Ending.HUNG):
         # Which of several ranks a group loses first is chance.
-        death = " and ".join(sorted({o.death for o in alike}))
+        death = " and ".join(sorted({_by_any_signal(o.death) for o in alike}))
         stack = "\n\n".join(o.stack for o in alike if o.stack)
         return Outcome(worst, unsure=unsure, death=f"a rank {death}", stack=stack, ranks=ranks)
     if worst is Ending.RAISED:
@@ -63,6 +63,12 @@ def together(ends: Sequence[RankEnd]) -> Outcome:
     spans = tuple(span for o in outcomes for span in o.spans)
     facts = {place: said for o in outcomes for place, said in o.facts.items()}
     return Outcome(worst, None, spans, facts, unsure, ranks=ranks)
+
+
+def _by_any_signal(death: str) -> str:
+    # What memory that is no longer whole ends in, an abort or a fault, is chance; the rank's line
+    # has it.
+    return "died by a signal" if death.startswith("died by ") else death
 
 
 def _said(end: RankEnd) -> str:
