@@ -25,7 +25,7 @@ def test_a_run_of_nothing_but_such_cases_starts_no_worker(
     newest: Tree, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each is still told."""
-    monkeypatch.delattr("harness.runner.Pool")
+    monkeypatch.delattr("harness.pool._Worker")
 
     (result,) = run_cases(newest, [parse(RING)], device="cpu")
 

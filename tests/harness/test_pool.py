@@ -112,7 +112,7 @@ def test_a_hang_too_deep_for_a_whole_stack_names_where_it_stood(
     sabotaged: Sabotage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A stack is written to a depth of 100; the innermost frames are enough."""
-    monkeypatch.setattr("harness.pool._STACK_S", 0.3)
+    monkeypatch.setattr("harness.stack._STACK_S", 0.3)
     deep = "(f := lambda n: f(n - 1) if n else __import__('threading').Event().wait())(200)"
 
     _, hung = run(sabotaged(stage_that(deep, WHERE[REORDERING])), GOLDEN, REORDERING)

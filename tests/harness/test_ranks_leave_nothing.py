@@ -82,11 +82,13 @@ class Watch(threading.Thread):
         self.pids: set[int] = set()
         self.sockets: set[str] = set()
         self._over = threading.Event()
+        # What other tests have started may live longer than this one.
+        self._before = descendants(os.getpid())
 
     def run(self) -> None:
         """Look again and again."""
         while not self._over.is_set():
-            found = descendants(os.getpid())
+            found = descendants(os.getpid()) - self._before
             self.pids |= found
             for pid in found:
                 self.sockets |= sockets(pid)
