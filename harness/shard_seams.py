@@ -303,8 +303,13 @@ SHARD_SEAMS = (
         dims={"rows": ROWS, "entry": _GATHER, "told": TOLD, "after": AFTER},
         spaces=(
             Space(
-                {"rows": ("5,3",), "entry": ("gather", "both")},
+                {"rows": ("5,3",), "entry": ("gather",)},
                 faults=(*_ANY_SPLITS, *_RAGGED, "rank-*"),
+                without=_NO_FIELD,
+            ),
+            Space(
+                {"rows": ("5,3",), "entry": ("both",)},
+                faults=(*_FEW_SPLITS, "reordering", "substitution", "splits-negative", "rank-*"),
                 without=_NO_FIELD,
             ),
             Space(
@@ -317,8 +322,13 @@ SHARD_SEAMS = (
                 without=_NO_FIELD,
             ),
             Space(
-                {"rows": ("4,4",), "entry": ("gather", "cut", "both")},
+                {"rows": ("4,4",), "entry": ("gather",)},
                 faults=_EVEN_SPLITS,
+                without=_NO_FIELD,
+            ),
+            Space(
+                {"rows": ("4,4",), "entry": ("cut", "both")},
+                faults=_FEW_SPLITS,
                 without=_NO_FIELD,
                 every_place=False,
             ),

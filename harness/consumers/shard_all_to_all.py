@@ -9,53 +9,60 @@ from typing import Any
 
 import torch
 
-from harness.consumers.consumer import Lie, Output, outcome_of, spans
+from harness.consumers.consumer import Output, outcome_of, spans
 from harness.consumers.lingbot_ranks import load_usp
-from harness.consumers.parallel_state import ParallelState
-from harness.outcome import Outcome, Passed, Run, Span, Whose
-from harness.rank_outcome import of_group
+from harness.consumers.rank_consumer import RankConsumer
+from harness.outcome import Outcome, Passed, Span, Whose
 from harness.ranks import Rank
 from harness.upstream.loading import Upstream
 from simulators.exchanged_rows import WIDTH, RowReader, changed, stamped
-from simulators.scheduler import Told, honest_batch, told_ranks
+from simulators.scheduler import Told
 
 _SEQUENCE = "the sequence"
 
 
-class ShardAllToAll:
+class ShardAllToAll(RankConsumer):
     """The consumer of shard-all-to-all."""
 
     def __init__(self, upstream: Upstream, module: str, device: str) -> None:
-        self._upstream = upstream
-        self._device = device
-        self._state = ParallelState()
-        self._usp = load_usp(upstream, self._state)
+        super().__init__(upstream, device)
+        self._usp = load_usp(upstream, self.state)
 
-    def close(self) -> None:
-        """Do nothing: every group is over when its drive is."""
+    def passed(self, told: Sequence[Told], dims: Mapping[str, str]) -> Passed:
+        """Return what each rank is told, and holds."""
+        parts = []
+        for rank, mine in enumerate(told):
+            rows = _brought(mine, rank, told, dims)
+            part: dict[str, Any] = {
+                "shape": tuple(rows.shape),
+                "dtype": str(rows.dtype),
+                "heads": mine.heads,
+                "rows": mine.rows,
+                "fate": mine.fate,
+                "form": mine.form,
+            }
+            if dims["entry"].startswith("varlen"):
+                part["splits"] = mine.splits
+            parts.append(part)
+        request = {
+            "entry": dims["entry"],
+            "rows": [one.rows for one in told],
+            "width": WIDTH,
+            "head_dim": int(dims["head_dim"]),
+        }
+        return Passed({"ranks": parts}, request, RowReader())
 
-    def preview(self, dims: Mapping[str, str], lie: Lie, golden: Run) -> Passed:
-        """Return what the ranks would be told, and bring."""
-        return _passed(_told(dims, lie), dims)
-
-    def drive(self, dims: Mapping[str, str], lie: Lie) -> Run:
-        """Return what the ranks had after the exchange."""
-        told = _told(dims, lie)
-        outcome = of_group(
-            self._upstream, self._device, dims, len(told), lambda rank: self._be(rank, told, dims)
-        )
-        return Run(outcome, _passed(told, dims))
-
-    def _be(self, rank: Rank, told: Sequence[Told], dims: Mapping[str, str]) -> Outcome:
+    def be(self, rank: Rank, told: Sequence[Told], dims: Mapping[str, str]) -> Outcome:
+        """Return what the rank had after the exchange."""
         mine = told[rank.index]
-        self._state.enter(rank, mine.fate)
+        self.state.enter(rank, mine.fate)
 
         def call() -> Output:
-            self._state.begin(f"take part in {dims['entry']}")
-            rows = _brought(mine, rank.index, told, dims).to(self._device)
+            self.state.begin(f"take part in {dims['entry']}")
+            rows = _brought(mine, rank.index, told, dims).to(self.device)
             return _read(rank.index, self._exchanged(rows, mine, dims), told, dims)
 
-        return outcome_of(self._upstream, call)
+        return outcome_of(self.upstream, call)
 
     def _exchanged(self, rows: torch.Tensor, mine: Told, dims: Mapping[str, str]) -> torch.Tensor:
         head_dim = int(dims["head_dim"])
@@ -66,14 +73,6 @@ class ShardAllToAll:
         if dims["entry"].startswith("fixed"):
             return fixed(rows, head_dim=head_dim)  # type: ignore[no-any-return]
         return varlen(rows, mine.splits, head_dim=head_dim)  # type: ignore[no-any-return]
-
-
-def _told(dims: Mapping[str, str], lie: Lie) -> list[Told]:
-    rows = [int(count) for count in dims["rows"].split(",")]
-    honest = honest_batch(rows, int(dims["heads"]))
-    heard = dims["told"]
-    liars = range(len(rows)) if heard == "all" else [int(heard)]
-    return told_ranks(honest, lie.told(honest), liars)
 
 
 def _brought(mine: Told, rank: int, told: Sequence[Told], dims: Mapping[str, str]) -> torch.Tensor:
@@ -93,30 +92,6 @@ def _own(mine: Told) -> range:
 
 def _all(told: Sequence[Told]) -> range:
     return range(sum(one.rows for one in told))
-
-
-def _passed(told: Sequence[Told], dims: Mapping[str, str]) -> Passed:
-    parts = []
-    for rank, mine in enumerate(told):
-        rows = _brought(mine, rank, told, dims)
-        part: dict[str, Any] = {
-            "shape": tuple(rows.shape),
-            "dtype": str(rows.dtype),
-            "heads": mine.heads,
-            "rows": mine.rows,
-            "fate": mine.fate,
-            "form": mine.form,
-        }
-        if dims["entry"].startswith("varlen"):
-            part["splits"] = mine.splits
-        parts.append(part)
-    request = {
-        "entry": dims["entry"],
-        "rows": [one.rows for one in told],
-        "width": WIDTH,
-        "head_dim": int(dims["head_dim"]),
-    }
-    return Passed({"ranks": parts}, request, RowReader())
 
 
 def _read(rank: int, made: torch.Tensor, told: Sequence[Told], dims: Mapping[str, str]) -> Output:

@@ -11,15 +11,14 @@ from typing import Any
 
 import torch
 
-from harness.consumers.consumer import Lie, Output, outcome_of, spans
+from harness.consumers.consumer import Output, outcome_of, spans
 from harness.consumers.lingbot_ranks import ForwardContext, load_lingbot
-from harness.consumers.parallel_state import ParallelState
-from harness.outcome import Outcome, Passed, Run, Whose
-from harness.rank_outcome import of_group
+from harness.consumers.rank_consumer import RankConsumer
+from harness.outcome import Outcome, Passed, Whose
 from harness.ranks import Rank
 from harness.upstream.loading import Upstream
 from simulators.exchanged_rows import WIDTH, RowReader, shard_of, stamped
-from simulators.scheduler import Told, honest_batch, told_ranks
+from simulators.scheduler import Told
 
 _SEQUENCE = "the sequence"
 _DOES = {
@@ -29,74 +28,51 @@ _DOES = {
 }
 
 
-class ShardGather:
+class ShardGather(RankConsumer):
     """The consumer of shard-gather."""
 
     def __init__(self, upstream: Upstream, module: str, device: str) -> None:
-        self._upstream = upstream
-        self._device = device
-        self._state = ParallelState()
-        self._lingbot = load_lingbot(upstream, self._state, ForwardContext())
+        super().__init__(upstream, device)
+        self._lingbot = load_lingbot(upstream, self.state, ForwardContext())
 
-    def close(self) -> None:
-        """Do nothing: every group is over when its drive is."""
+    def passed(self, told: Sequence[Told], dims: Mapping[str, str]) -> Passed:
+        """Return what each rank is told, and holds."""
+        parts = [
+            {"splits": one.splits, "rows": one.rows, "fate": one.fate, "form": one.form}
+            for one in told
+        ]
+        request = {"entry": dims["entry"], "rows": [one.rows for one in told]}
+        return Passed({"ranks": parts}, request, RowReader())
 
-    def preview(self, dims: Mapping[str, str], lie: Lie, golden: Run) -> Passed:
-        """Return what the ranks would be told, and hold."""
-        return _passed(_told(dims, lie), dims)
-
-    def drive(self, dims: Mapping[str, str], lie: Lie) -> Run:
-        """Return which rows the ranks had in the end."""
-        told = _told(dims, lie)
-        outcome = of_group(
-            self._upstream, self._device, dims, len(told), lambda rank: self._be(rank, told, dims)
-        )
-        return Run(outcome, _passed(told, dims))
-
-    def _be(self, rank: Rank, told: Sequence[Told], dims: Mapping[str, str]) -> Outcome:
-        self._state.enter(rank, told[rank.index].fate)
+    def be(self, rank: Rank, told: Sequence[Told], dims: Mapping[str, str]) -> Outcome:
+        """Return which rows the rank had in the end."""
+        self.state.enter(rank, told[rank.index].fate)
 
         def call() -> Output:
-            self._state.begin(_DOES[dims["entry"]])
+            self.state.begin(_DOES[dims["entry"]])
             made = self._made(rank, told, dims["entry"])
             return _read(rank.index, made, told, dims["entry"])
 
-        return outcome_of(self._upstream, call)
+        return outcome_of(self.upstream, call)
 
     def _made(self, rank: Rank, told: Sequence[Told], entry: str) -> torch.Tensor:
         mine, rows = told[rank.index], _rows(told)
         if entry == "gather":
             tokens = shard_of(mine.form, rank.index, [one.rows for one in told])
-            held = rows[:, tokens].to(self._device)
+            held = rows[:, tokens].to(self.device)
         else:
-            whole = rows.to(self._device)
+            whole = rows.to(self.device)
             held = self._lingbot._sequence_shard_tensor(whole, mine.splits, rank.index)
             if entry == "cut":
                 return held  # type: ignore[no-any-return]
         return self._lingbot._sequence_all_gather_varlen(  # type: ignore[no-any-return]
-            held.contiguous(), mine.splits, self._state.group().device_group
+            held.contiguous(), mine.splits, self.state.group().device_group
         )
-
-
-def _told(dims: Mapping[str, str], lie: Lie) -> list[Told]:
-    rows = [int(count) for count in dims["rows"].split(",")]
-    honest = honest_batch(rows, 1)
-    heard = dims["told"]
-    liars = range(len(rows)) if heard == "all" else [int(heard)]
-    return told_ranks(honest, lie.told(honest), liars)
 
 
 def _rows(told: Sequence[Told]) -> torch.Tensor:
     """Return the whole sequence, (1, rows, WIDTH)."""
     return stamped(range(sum(one.rows for one in told)), range(1))[:, :, 0]
-
-
-def _passed(told: Sequence[Told], dims: Mapping[str, str]) -> Passed:
-    parts = [
-        {"splits": one.splits, "rows": one.rows, "fate": one.fate, "form": one.form} for one in told
-    ]
-    request = {"entry": dims["entry"], "rows": [one.rows for one in told]}
-    return Passed({"ranks": parts}, request, RowReader())
 
 
 def _read(rank: int, made: torch.Tensor, told: Sequence[Told], entry: str) -> Output:

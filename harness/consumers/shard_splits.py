@@ -12,16 +12,15 @@ from typing import Any
 import torch
 
 from contracts.contract import Origin
-from harness.consumers.consumer import Lie, Output, outcome_of, spans
+from harness.consumers.consumer import Output, outcome_of, spans
 from harness.consumers.lingbot_ranks import (
     ForwardContext,
     attention,
     cache_module,
     load_lingbot,
 )
-from harness.consumers.parallel_state import ParallelState
-from harness.outcome import Outcome, Passed, Run, Span, Whose
-from harness.rank_outcome import of_group
+from harness.consumers.rank_consumer import RankConsumer
+from harness.outcome import Outcome, Passed, Span, Whose
 from harness.ranks import Rank
 from harness.upstream.loading import Upstream
 from simulators.attention_rows import (
@@ -32,7 +31,7 @@ from simulators.attention_rows import (
     stamped_rows,
     weighed,
 )
-from simulators.scheduler import MISSING, Told, honest_batch, told_ranks
+from simulators.scheduler import MISSING, Told
 
 _STRATEGY = "SGLANG_LINGBOT_SP_STRATEGY"
 _BLOCKS = 2
@@ -41,34 +40,28 @@ _OWN_ROWS = "its own shard"
 _ALL_ROWS = "the whole sequence"
 
 
-class ShardSplits:
+class ShardSplits(RankConsumer):
     """The consumer of shard-splits, shard-strategy and shard-kv-guard."""
 
     def __init__(self, upstream: Upstream, module: str, device: str) -> None:
-        self._upstream = upstream
-        self._device = device
-        self._state = ParallelState()
+        super().__init__(upstream, device)
         self._context = ForwardContext()
-        self._lingbot = load_lingbot(upstream, self._state, self._context)
+        self._lingbot = load_lingbot(upstream, self.state, self._context)
 
-    def close(self) -> None:
-        """Do nothing: every group is over when its drive is."""
+    def passed(self, told: Sequence[Told], dims: Mapping[str, str]) -> Passed:
+        """Return what each rank is told, and holds."""
+        parts = [
+            {name: value for name, value in vars(one).items() if value is not MISSING}
+            for one in told
+        ]
+        rows = [one.rows for one in told]
+        request = {"rows": rows, "heads": told[0].heads}
+        return Passed({"ranks": parts}, request, ValueReader(sum(rows)))
 
-    def preview(self, dims: Mapping[str, str], lie: Lie, golden: Run) -> Passed:
-        """Return what the ranks would be told."""
-        return _passed(_told(dims, lie))
-
-    def drive(self, dims: Mapping[str, str], lie: Lie) -> Run:
-        """Return what the ranks made of what they were told."""
-        told = _told(dims, lie)
-        outcome = of_group(
-            self._upstream, self._device, dims, len(told), lambda rank: self._be(rank, told)
-        )
-        return Run(outcome, _passed(told))
-
-    def _be(self, rank: Rank, told: Sequence[Told]) -> Outcome:
+    def be(self, rank: Rank, told: Sequence[Told], dims: Mapping[str, str]) -> Outcome:
+        """Return what attention made of the rank's rows."""
         mine = told[rank.index]
-        self._state.enter(rank, mine.fate)
+        self.state.enter(rank, mine.fate)
         self._context.tell(mine)
         os.environ[_STRATEGY] = mine.strategy
         rows = sum(one.rows for one in told)
@@ -77,19 +70,19 @@ class ShardSplits:
         def call() -> Output:
             made = []
             for block in range(_BLOCKS):
-                self._state.begin(f"attend in block {block}")
-                parts = [one[:, part].to(self._device) for one in stamped_rows(rows, mine.heads)]
+                self.state.begin(f"attend in block {block}")
+                parts = [one[:, part].to(self.device) for one in stamped_rows(rows, mine.heads)]
                 made.append(self._attend(parts, mine, len(told), rows))
             return _read(rank.index, made, mine, rows)
 
-        return outcome_of(self._upstream, call)
+        return outcome_of(self.upstream, call)
 
     def _attend(
         self, parts: Sequence[torch.Tensor], mine: Told, ranks: int, rows: int
     ) -> torch.Tensor:
         block = attention(self._lingbot, mine.heads, WIDTH)
         cache = self._cache(mine, ranks, rows) if mine.cache else None
-        nothing = torch.zeros(1, device=self._device)
+        nothing = torch.zeros(1, device=self.device)
         with torch.no_grad():
             return block.forward(  # type: ignore[no-any-return]
                 *(part.clone() for part in parts),
@@ -103,11 +96,11 @@ class ShardSplits:
         # As the denoising stage makes it, from the same batch: Ulysses shares out the heads.
         is_shared = mine.batch and mine.enabled and mine.strategy.strip().lower() == "ulysses"
         heads = mine.heads // ranks if is_shared else mine.heads
-        ends = [torch.zeros(1, dtype=torch.long, device=self._device) for _ in range(2)]
+        ends = [torch.zeros(1, dtype=torch.long, device=self.device) for _ in range(2)]
         shape = (1, 2 * rows, heads, WIDTH)
         return cache_module().CausalSelfAttentionKVCache(
-            k=torch.zeros(shape, device=self._device),
-            v=torch.zeros(shape, device=self._device),
+            k=torch.zeros(shape, device=self.device),
+            v=torch.zeros(shape, device=self.device),
             global_end_index=ends[0],
             local_end_index=ends[1],
             global_end_index_int=0,
@@ -116,23 +109,6 @@ class ShardSplits:
             sink_tokens=0,
             attention_window_size=2 * rows,
         )
-
-
-def _told(dims: Mapping[str, str], lie: Lie) -> list[Told]:
-    rows = [int(count) for count in dims["rows"].split(",")]
-    honest = honest_batch(rows, int(dims["heads"]), dims.get("strategy", "ulysses"))
-    heard = dims.get("told", "all")
-    liars = range(len(rows)) if heard == "all" else [int(heard)]
-    return told_ranks(honest, lie.told(honest), liars)
-
-
-def _passed(told: Sequence[Told]) -> Passed:
-    parts = [
-        {name: value for name, value in vars(one).items() if value is not MISSING} for one in told
-    ]
-    rows = [one.rows for one in told]
-    request = {"rows": rows, "heads": told[0].heads}
-    return Passed({"ranks": parts}, request, ValueReader(sum(rows)))
 
 
 def _read(rank: int, made: Sequence[Any], mine: Told, rows: int) -> Output:
