@@ -28,6 +28,9 @@ from harness.upstream.touches import LEDGER
 from harness.verdict import Verdict
 from simulators.rng import stream
 
+#: The phase after the drives of a case: what is slow in it is not upstream.
+JUDGING = "judging"
+
 
 class Bench:
     """One tree, loaded; consumers are built when their first case comes."""
@@ -49,7 +52,8 @@ class Bench:
 
         Args:
             case: What to run.
-            begin: Told `golden` or `case` before each drive, so that a death can be placed.
+            begin: Told `golden` or `case` before each drive, so that a death can be placed, and
+                `JUDGING` after the last.
             whole: Whether the result shall hold the request and the payload too.
         """
         started = time.perf_counter()
@@ -61,6 +65,7 @@ class Bench:
         if given is not None:
             begin("case")
             run = consumer.drive(dict(case.dims), _lie(case))
+            begin(JUDGING)
             result = self._tried(case, given, run, time.perf_counter() - started)
             return _whole(result, run.passed) if whole else result
         begin("case" if case.is_golden else "golden")
@@ -68,6 +73,7 @@ class Bench:
         if not case.is_golden:
             begin("case")
         run = golden if case.is_golden else consumer.drive(dict(case.dims), _lie(case))
+        begin(JUDGING)
         result = self._judged(case, run, golden, time.perf_counter() - started)
         return _whole(result, run.passed) if whole else result
 

@@ -19,6 +19,7 @@ from multiprocessing.context import ForkServerContext, ForkServerProcess
 from pathlib import Path
 from types import ModuleType
 
+from harness.bench import JUDGING
 from harness.case import Case
 from harness.outcome import Ending, Outcome
 from harness.result import CaseResult, unjudged
@@ -160,6 +161,8 @@ class Pool:
         how = outcome.death
         if worker.phase == LOADING:
             yield Done(job.index, unjudged(job.case, f"the worker {how} while loading the seam"))
+        elif worker.phase == JUDGING:
+            yield Done(job.index, unjudged(job.case, f"the worker {how} while judging the case"))
         elif job.died is not None:
             yield Done(job.index, unjudged(job.case, f"after {job.died.death}, the golden {how}"))
         elif worker.phase == "golden":
@@ -233,8 +236,8 @@ class _Worker:
 
     def _begin(self, message: Begun) -> None:
         self.phase = message.phase
-        loading = message.phase == LOADING
-        seconds = _LOADING_S if loading else SEAMS[self.jobs[0].case.seam].deadline_s
+        own = message.phase in (LOADING, JUDGING)
+        seconds = _LOADING_S if own else SEAMS[self.jobs[0].case.seam].deadline_s
         self.due = time.monotonic() + seconds
 
     def bury(self, tree: Tree) -> Outcome:

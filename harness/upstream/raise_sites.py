@@ -95,8 +95,13 @@ def find_raise(file: Path, error: str, text: str, symbol: str = "") -> RaiseSite
     return next(iter([*own, *found]), None)
 
 
-def _refusals(file: Path, error: str) -> Iterator[tuple[RaiseSite, str]]:
-    """Yield each statement that raises an error of a type, with its text."""
+@lru_cache(maxsize=256)
+def _refusals(file: Path, error: str) -> tuple[tuple[RaiseSite, str], ...]:
+    """Return each statement that raises an error of a type, with its text."""
+    return tuple(_found_refusals(file, error))
+
+
+def _found_refusals(file: Path, error: str) -> Iterator[tuple[RaiseSite, str]]:
     if error == AssertionError.__name__:
         for symbol, test in _nodes(_parsed(file), "", ast.Assert):
             if test.msg is not None:
