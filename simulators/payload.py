@@ -52,6 +52,8 @@ MASKS = "masks"
 SPLITS = "splits"
 #: Form of a payload: the degrees of parallelism that a launcher tells, in one record.
 DEGREES = "degrees"
+#: Form of a payload: items with their rows, and beside them the `prompts` with placeholders.
+PLACEHOLDERS = "placeholders"
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,7 @@ from simulators.payload import (
     GRIDS,
     GROUP,
     MASKS,
+    PLACEHOLDERS,
     RECORDS,
     REPLY,
     REQUEST,
@@ -37,6 +38,7 @@ from simulators.payload import (
     plain,
 )
 from simulators.picture_size import honest_size
+from simulators.placeholder_rows import Layout, honest_placeholders
 from simulators.prior_rows import assembled, honest_rows
 from simulators.request_group import honest_group
 from simulators.rng import stream
@@ -76,6 +78,8 @@ def payload(form: str, count: int) -> Payload:
         return honest_degrees(4, 8)
     if form == MASKS:
         return honest_masks(count, True, (48, 80))
+    if form == PLACEHOLDERS:
+        return honest_placeholders(Layout(count))
     if form == SIZE:
         return honest_size(64, 96)
     if form == SPLITS:
