@@ -18,6 +18,7 @@ from contracts import (
     ar_tokens,
     ar_transport,
     embedding_scatter,
+    encoder_precomputed_layout,
     image_crop,
     image_resolution,
     krea2_ragged,
@@ -71,6 +72,7 @@ CONTRACTS = {
         shard_gather,
         shard_degrees,
         embedding_scatter,
+        encoder_precomputed_layout,
     )
 }
 

@@ -189,9 +189,7 @@ def _walk_counts(
 ) -> Iterator[Violation]:
     marked = _marked(items, prompts, windows)
     wanted = sum(within(item["offsets"], windows[item["request"]]) for item in items)
-    of_items = sum(
-        taken(_count(item), item["offsets"], windows[item["request"]]) for item in items
-    )
+    of_items = sum(taken(_count(item), item["offsets"], windows[item["request"]]) for item in items)
     of_requests = _taken_together(items, windows)
     counted = (
         (PLACEHOLDER_ROWS, marked, of_requests),

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from contracts.releases import Span
 from harness.seam import Dim, Seam, Space, one_of, whole_number
-from simulators.payload import PLACEHOLDERS
+from simulators.payload import PLACEHOLDERS, PRECOMPUTED
 from simulators.placeholder_rows import MOST_ITEMS, MOST_REQUESTS
 
 _ITEMS = Dim(f"a count of items, 1 to {MOST_ITEMS}", whole_number(1, MOST_ITEMS))
@@ -37,6 +37,25 @@ _TWICE = (
     (("offsets-longer", (0,)), ("embedding-last-doubled", (0,))),
     (("placeholder-last-lost", (0,)), ("placeholder-more-behind", (1,))),
     (("embedding-last-lost", (0,)), ("embedding-list", (1,))),
+)
+
+_LAYOUT = Dim(
+    "own or model: whether the processor lays out the prompt itself, or as its model does",
+    one_of("own", "model"),
+)
+#: What an encoder sends; where an item stands is then the processor's own business.
+_SENT = (
+    "omission", "duplication*", "reordering*", "substitution*", "embedding-*-lost",
+    "embedding-*-doubled", "embedding-two-more", "embedding-emptied", "embedding-one-for-another",
+    "embedding-reversed", "embedding-nan", "embedding-moved", "embedding-swapped",
+    "embedding-of-another", "embedding-all-*", "received-*",
+)  # fmt: skip
+#: Items that agree with their offsets, and not with what was received.
+_CONSISTENT = (
+    (("offsets-longer", (0,)), ("embedding-last-doubled", (0,))),
+    (("offsets-shorter", (1,)), ("embedding-first-lost", (1,))),
+    (("embedding-list", (1,)), ("received-null", ())),
+    (("embedding-moved", (0, 1)), ("offsets-shorter", (0,))),
 )
 
 
@@ -84,5 +103,31 @@ EMBEDDING_SEAMS = (
             ),
         ),
         misfit=_misfit,
+    ),
+    Seam(
+        name="encoder-precomputed-layout",
+        consumer="harness.consumers.encoder_precomputed_layout:EncoderPrecomputedLayout",
+        forms=(PRECOMPUTED,),
+        modules=((Span(), "sglang.srt.multimodal.processors.base_processor"),),
+        symbol="BaseMultimodalProcessor.get_validated_mm_data",
+        dims={"records": _ITEMS, "sizes": _SIZES, "kinds": _KINDS, "entry": _LAYOUT},
+        spaces=(
+            Space({"records": ("1", "2"), "entry": ("model",)}),
+            Space(
+                {"records": ("3",), "sizes": ("unlike",), "entry": ("model",)},
+                composites=_CONSISTENT,
+            ),
+            Space(
+                {"records": ("4",), "kinds": ("mixed",), "entry": ("model",)},
+                every_place=False,
+            ),
+            Space({"records": ("1", "2"), "entry": ("own",)}, faults=_SENT),
+            Space({"records": ("3",), "sizes": ("unlike",), "entry": ("own",)}, faults=_SENT),
+            Space(
+                {"records": ("4",), "kinds": ("mixed",), "entry": ("own",)},
+                faults=_SENT,
+                every_place=False,
+            ),
+        ),
     ),
 )

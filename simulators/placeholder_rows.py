@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from contracts.contract import Origin
-from simulators.payload import PLACEHOLDERS, Payload
+from simulators.payload import PLACEHOLDERS, PRECOMPUTED, Payload
 from simulators.stamp import mix
 
 if TYPE_CHECKING:
@@ -66,7 +66,9 @@ def honest_placeholders(layout: Layout) -> Payload:
     A record has `request`, `modality`, `pad` (the id of its placeholders), `offsets` (pairs of
     the first and the last position) and `rows`, float32 of (count, WIDTH).
     """
-    ours, others, prompts = [], [], [[] for _ in range(layout.requests)]  # type: ignore[var-annotated]
+    ours: list[dict[str, Any]] = []
+    others: list[dict[str, Any]] = []
+    prompts: list[list[int]] = [[] for _ in range(layout.requests)]
     for index in range(layout.items):
         request, item = layout.place(index)
         prompt = prompts[request]
@@ -85,6 +87,28 @@ def honest_placeholders(layout: Layout) -> Payload:
         _write_text(prompt, request)
     told = {"prompts": tuple(map(tuple, prompts)), "layout": layout}
     return Payload(PLACEHOLDERS, tuple(ours), tuple(others), told)
+
+
+def honest_precomputed(layout: Layout) -> Payload:
+    """Return the items of one request, and beside them the rows that the encoder sent.
+
+    `received` has a pair of a modality and its rows, (count, WIDTH), for each modality.
+    """
+    honest = honest_placeholders(layout)
+    received = received_rows(honest.records)
+    beside = {"received": received, "prompt": honest.beside["prompts"][0], "layout": layout}
+    return Payload(PRECOMPUTED, honest.records, honest.foreign, beside)
+
+
+def received_rows(items: "tuple[dict[str, Any], ...]") -> "tuple[tuple[str, torch.Tensor], ...]":
+    """Return the rows of all items, one after the other, for each modality."""
+    import torch
+
+    modalities = dict.fromkeys(item["modality"] for item in items)
+    return tuple(
+        (one, torch.cat([item["rows"] for item in items if item["modality"] == one]))
+        for one in modalities
+    )
 
 
 def _write_text(prompt: list[int], request: int) -> None:

@@ -15,6 +15,7 @@ from typing import Any
 
 import torch
 
+from contracts.releases import Span as Releases
 from harness.consumers.consumer import Lie, Output, outcome_of, spans
 from harness.consumers.glm_image_stage import quiet_logger
 from harness.outcome import NOTHING, Passed, Run, Span, Whose
@@ -23,6 +24,7 @@ from harness.upstream.loading import Needs, Upstream
 from harness.upstream.touches import Provided
 from simulators.placeholder_rows import (
     UNFILLED,
+    VOCABULARY,
     WIDTH,
     Layout,
     PlaceholderReader,
@@ -63,7 +65,8 @@ class EmbeddingScatter:
         if moved:
             provide(counting, maybe_assert_sum=lambda tensor, expected, message: None)
         # Read where a count is short, from the one or the other.
-        settings = "get_server_args" if upstream.tree.release == "0.5.16" else "get_schedule"
+        before = upstream.tree.release in Releases(until="0.5.17")
+        settings = "get_server_args" if before else "get_schedule"
         provide(counting, **{settings: lambda: told})
 
     def close(self) -> None:
@@ -75,12 +78,12 @@ class EmbeddingScatter:
 
     def drive(self, dims: Mapping[str, str], lie: Lie) -> Run:
         """Return which rows came to stand where."""
-        passed, prompts = _passed(dims, lie)
+        passed, wanted = _passed(dims, lie)
         dtype = getattr(torch, dims["dtype"])
 
         def call() -> Output:
             embeds, _ = self._embed(passed, dtype)
-            return _read(embeds, prompts, passed)
+            return _read(embeds, wanted, passed)
 
         return Run(outcome_of(self._upstream, call), passed)
 
@@ -101,12 +104,16 @@ class EmbeddingScatter:
             lengths,
             torch.tensor([token for part in parts for token in part], device=self._device),
             Provided("ForwardBatch", extend_seq_lens_cpu=lengths, mm_inputs=held),
-            torch.nn.Embedding.from_pretrained(table),
+            torch.nn.Embedding(VOCABULARY, WIDTH, _weight=table),
             multimodal_model=_model(),
         )
 
     def _item(self, item: Mapping[str, Any]) -> Provided:
-        rows, modality = item["rows"], Modality[item["modality"].upper()]
+        rows, own = item["rows"], Modality[item["modality"].upper()]
+
+        def is_modality(modality: Modality) -> bool:
+            return modality is own
+
         if isinstance(rows, torch.Tensor):
             rows = rows.to(self._device)
         return Provided(
@@ -115,9 +122,7 @@ class EmbeddingScatter:
             precomputed_embeddings=rows,
             pad_value=item["pad"],
             padding_values=lambda: (item["pad"],),
-            is_modality=lambda modality_asked=None, **asked: (
-                asked.get("modality", modality_asked) is modality
-            ),
+            is_modality=is_modality,
         )
 
 
@@ -134,7 +139,7 @@ def _model() -> Provided:
     return Provided("model", **{f"get_{one.name.lower()}_feature": unasked for one in Modality})
 
 
-def _passed(dims: Mapping[str, str], lie: Lie) -> tuple[Passed, Sequence[Sequence[int]]]:
+def _passed(dims: Mapping[str, str], lie: Lie) -> tuple[Passed, list[list[Whose]]]:
     layout = Layout(
         int(dims["records"]),
         int(dims["requests"]),
@@ -143,8 +148,8 @@ def _passed(dims: Mapping[str, str], lie: Lie) -> tuple[Passed, Sequence[Sequenc
     )
     honest = honest_placeholders(layout)
     told = lie.told(honest)
-    windows = [_window(honest.records, index, dims["window"], prompt)
-               for index, prompt in enumerate(honest.beside["prompts"])]  # fmt: skip
+    prompts = list(enumerate(honest.beside["prompts"]))
+    windows = [_window(honest.records, index, dims["window"], prompt) for index, prompt in prompts]
     request = {
         "width": WIDTH,
         "windows": windows,
@@ -152,8 +157,7 @@ def _passed(dims: Mapping[str, str], lie: Lie) -> tuple[Passed, Sequence[Sequenc
     }
     passing = {"items": list(told.records), "prompts": told.beside["prompts"]}
     passed = Passed(passing, request, PlaceholderReader())
-    return passed, [_wanted(honest.records, index, prompt)
-                    for index, prompt in enumerate(honest.beside["prompts"])]  # fmt: skip
+    return passed, [_wanted(honest.records, index, prompt) for index, prompt in prompts]
 
 
 def _window(
@@ -166,9 +170,7 @@ def _window(
     return own[0][0] + 1, own[-1][1]
 
 
-def _wanted(
-    items: Sequence[Mapping[str, Any]], request: int, prompt: Sequence[int]
-) -> list[Whose]:
+def _wanted(items: Sequence[Mapping[str, Any]], request: int, prompt: Sequence[int]) -> list[Whose]:
     wanted = [Whose(owner_name(request, None), position) for position in range(len(prompt))]
     own = [item for item in items if item["request"] == request]
     for index, item in enumerate(own):

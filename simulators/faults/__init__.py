@@ -18,6 +18,7 @@ from simulators.faults import (
     merge,
     omission,
     placeholders,
+    precomputed,
     ranks,
     reordering,
     request,
@@ -55,6 +56,7 @@ from simulators.payload import (
     GROUP,
     MASKS,
     PLACEHOLDERS,
+    PRECOMPUTED,
     REPLY,
     REQUEST,
     RESULTS,
@@ -66,7 +68,7 @@ from simulators.payload import (
 
 _BOTH = (REPLY, ROWS)
 _LISTS = (*_BOTH, GRIDS, SEEDS, SPLITS)
-_THINGS = (*_LISTS, GROUP, RESULTS, FRAMES, CHUNKS, MASKS, PLACEHOLDERS)
+_THINGS = (*_LISTS, GROUP, RESULTS, FRAMES, CHUNKS, MASKS, PLACEHOLDERS, PRECOMPUTED)
 
 # One row a fault: name, kind, change, forms of payload, places, picture.
 # fmt: off
@@ -350,6 +352,7 @@ _TABLE = (
     *exchanges.FAULTS,
     *degrees.FAULTS,
     *placeholders.FAULTS,
+    *precomputed.FAULTS,
 )
 # fmt: on
 

@@ -9,7 +9,7 @@ from random import Random
 from typing import Any
 
 from simulators.faults.fault import Change, Fault, Place, each, ordered_pairs, pairs, whole
-from simulators.payload import PLACEHOLDERS, Payload
+from simulators.payload import PLACEHOLDERS, PRECOMPUTED, Payload
 from simulators.placeholder_rows import text_id
 
 
@@ -148,19 +148,22 @@ def _nan(rows: Any) -> Any:
     return changed
 
 
+_BOTH = (PLACEHOLDERS, PRECOMPUTED)
+
+
 def _rows(name: str, kind: str, edit: Callable[[Any], Any], picture: str) -> Fault:
     change = rows_become(edit)
-    return Fault(f"embedding-{name}", kind, change, (PLACEHOLDERS,), each, picture, scope="items")
+    return Fault(f"embedding-{name}", kind, change, _BOTH, each, picture, scope="items")
 
 
 def _all(name: str, kind: str, edit: Callable[[Any], Any], picture: str) -> Fault:
     change = all_rows_become(edit)
-    return Fault(f"embedding-{name}", kind, change, (PLACEHOLDERS,), whole, picture, scope="body")
+    return Fault(f"embedding-{name}", kind, change, _BOTH, whole, picture, scope="body")
 
 
 def _offsets(name: str, kind: str, edit: Callable[[int, int], Any], picture: str) -> Fault:
     change = offsets_become(edit)
-    return Fault(f"offsets-{name}", kind, change, (PLACEHOLDERS,), each, picture, scope="items")
+    return Fault(f"offsets-{name}", kind, change, _BOTH, each, picture, scope="items")
 
 
 def _marks(
@@ -205,11 +208,11 @@ FAULTS = (
     _all("all-wide", "skew", _wider, "(3, 8) (4, 8) -> (3, 16) (4, 16)"),
     _all("all-emptied", "truncation", lambda rows: rows[:0], "a = 1, b = 2 -> a, b = nothing"),
     _all("all-half", "substitution", lambda rows: rows.half(), "all float32 -> all float16"),
-    Fault("embedding-moved", "skew", rows_moved, (PLACEHOLDERS,), ordered_pairs,
+    Fault("embedding-moved", "skew", rows_moved, _BOTH, ordered_pairs,
           "a = 1 2, b = 3 4 -> a = 1, b = 2 3 4", scope="items"),
-    Fault("embedding-swapped", "reordering", rows_swapped, (PLACEHOLDERS,), pairs,
+    Fault("embedding-swapped", "reordering", rows_swapped, _BOTH, pairs,
           "a = 1 2, b = 3 4 -> a = 3 4, b = 1 2", scope="items"),
-    Fault("embedding-of-another", "substitution", rows_of_another, (PLACEHOLDERS,), each,
+    Fault("embedding-of-another", "substitution", rows_of_another, _BOTH, each,
           "a = 1 2 3 -> a = x y z, of another batch", scope="items"),
     _offsets("later", "skew", lambda a, b: [(a + 1, b + 1)], "2 to 4 -> 3 to 5"),
     _offsets("earlier", "skew", lambda a, b: [(a - 1, b - 1)], "2 to 4 -> 1 to 3"),
@@ -230,9 +233,9 @@ FAULTS = (
     _offsets("null", "omission", lambda a, b: None, "2 to 4 -> null"),
     _offsets("lists", "substitution", lambda a, b: [[a, b]], "(2, 4) -> [2, 4]"),
     _offsets("twice", "duplication", lambda a, b: [(a, b), (a, b)], "2 to 4 -> 2 to 4, 2 to 4"),
-    Fault("offsets-swapped", "reordering", offsets_swapped, (PLACEHOLDERS,), pairs,
+    Fault("offsets-swapped", "reordering", offsets_swapped, _BOTH, pairs,
           "a at 2, b at 7 -> a at 7, b at 2", scope="items"),
-    Fault("offsets-shared", "duplication", offsets_shared, (PLACEHOLDERS,), ordered_pairs,
+    Fault("offsets-shared", "duplication", offsets_shared, _BOTH, ordered_pairs,
           "a at 2, b at 7 -> a and b at 2", scope="items"),
     _marks("first-lost", "omission", lambda run: (run[:1], []), "t P P P t -> t t P P t"),
     _marks("middle-lost", "omission", lambda run: (run[1:2], []), "t P P P t -> t P t P t"),

@@ -25,6 +25,7 @@ from simulators.payload import (
     GROUP,
     MASKS,
     PLACEHOLDERS,
+    PRECOMPUTED,
     RECORDS,
     REPLY,
     REQUEST,
@@ -38,7 +39,7 @@ from simulators.payload import (
     plain,
 )
 from simulators.picture_size import honest_size
-from simulators.placeholder_rows import Layout, honest_placeholders
+from simulators.placeholder_rows import Layout, honest_placeholders, honest_precomputed
 from simulators.prior_rows import assembled, honest_rows
 from simulators.request_group import honest_group
 from simulators.rng import stream
@@ -80,6 +81,8 @@ def payload(form: str, count: int) -> Payload:
         return honest_masks(count, True, (48, 80))
     if form == PLACEHOLDERS:
         return honest_placeholders(Layout(count))
+    if form == PRECOMPUTED:
+        return honest_precomputed(Layout(count))
     if form == SIZE:
         return honest_size(64, 96)
     if form == SPLITS:
