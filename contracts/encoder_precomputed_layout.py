@@ -146,8 +146,8 @@ def _walk_received(items: _Items, received: Mapping[str, Any]) -> Iterator[Viola
     for modality, rows in received.items():
         where = f"received.{modality}"
         if not is_tensor(rows):
-            fields = {"kind": type(rows).__name__, "modality": modality}
-            yield Violation(RECEIVED_TENSOR, where, "a tensor", type(rows).__name__, fields)
+            said_of = {"kind": type(rows).__name__, "modality": modality}
+            yield Violation(RECEIVED_TENSOR, where, "a tensor", type(rows).__name__, said_of)
             continue
         own = [item["rows"] for item in items if item["modality"] == modality]
         consumed = sum(len(one) for one in own if is_tensor(one))

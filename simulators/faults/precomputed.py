@@ -30,9 +30,10 @@ def first_becomes(edit: Callable[[Any], Any]) -> Change:
     def edited(pairs: _Pairs) -> _Pairs:
         import torch
 
-        if not pairs or not isinstance(pairs[0][1], torch.Tensor) or pairs[0][1].dim() != 2:
+        rows = pairs[0][1] if pairs else None
+        if not isinstance(rows, torch.Tensor) or rows.dim() != 2 or len(rows) < 2:
             return pairs
-        return ((pairs[0][0], edit(pairs[0][1])), *pairs[1:])
+        return ((pairs[0][0], edit(rows)), *pairs[1:])
 
     return received_becomes(edited)
 

@@ -141,7 +141,7 @@ def test_a_fault_changes_a_copy(fault: Fault, form: str) -> None:
         before = copy.deepcopy(honest)
         fault.change(honest, at, stream(0))
         assert all(same(a, b) for a, b in zip(honest.records, before.records, strict=True))
-        assert honest.beside == before.beside
+        assert same(honest.beside, before.beside)
 
 
 @pytest.mark.parametrize(("fault", "form"), EVERY)
