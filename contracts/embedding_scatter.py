@@ -8,7 +8,7 @@
 
 The payload holds `items`, each with `request`, `modality`, `pad` (the id of its placeholders),
 `offsets` and `rows`, and `prompts`, a list of ids for each request. The request says `width`,
-`windows` (for each request the first position that is computed now, and the one behind the last)
+`vocabulary` (ids from there on are no text: an item's hash), `windows` (for each request the first position that is computed now, and the one behind the last)
 and `owners` (whose rows the items are, in their order).
 
 What is counted, and against what, changed twice. Until 0.5.18 the placeholders in the prompt are
@@ -150,7 +150,7 @@ def _walk(
         yield from _walk_counts(group, prompts, windows)
     for group in grouped:
         yield from _walk_scatter(group, prompts, windows, request["width"])
-    yield from _walk_places(items, prompts)
+    yield from _walk_places(items, prompts, request["vocabulary"])
     yield from _walk_order(items)
     yield from _walk_owners(items, request["owners"], owner_of)
 
@@ -248,7 +248,9 @@ def _walk_scatter(
         yield Violation(PLACEHOLDERS_TWO_MORE, "prompts", *said)
 
 
-def _walk_places(items: _Items, prompts: Sequence[Sequence[int]]) -> Iterator[Violation]:
+def _walk_places(
+    items: _Items, prompts: Sequence[Sequence[int]], vocabulary: int
+) -> Iterator[Violation]:
     for item in items:
         prompt, pad = prompts[item["request"]], item["pad"]
         stands = [place for place, token in enumerate(prompt) if token == pad]
@@ -256,16 +258,11 @@ def _walk_places(items: _Items, prompts: Sequence[Sequence[int]]) -> Iterator[Vi
         if stands != told:
             yield Violation(PLACEHOLDERS_PLACE, f"placeholders {pad}", f"{told}", f"{stands}")
     pads = {item["pad"] for item in items}
-    known = max((token for prompt in prompts for token in prompt if token in pads), default=0)
     for asked, prompt in enumerate(prompts):
-        lost = [token for token in prompt if token > _LAST_TEXT and token not in pads]
+        lost = [token for token in prompt if token >= vocabulary and token not in pads]
         if lost:
-            where = f"prompts[{asked}]"
-            yield Violation(RUN_ITEM, where, f"items up to {known}", f"placeholders {lost[0]}")
-
-
-#: Ids beyond every vocabulary: placeholders are hashes of their items.
-_LAST_TEXT = 999_999
+            where, got = f"prompts[{asked}]", f"none of {lost[0]}"
+            yield Violation(RUN_ITEM, where, "the item of each placeholder", got)
 
 
 def _walk_order(items: _Items) -> Iterator[Violation]:

@@ -85,7 +85,7 @@ EMBEDDING_SEAMS = (
             Space({"records": ("1",)}),
             Space({"records": ("2",), "sizes": ("alike", "unlike")}, composites=_TWICE),
             Space({"records": ("3",), "sizes": ("unlike",)}, every_place=False),
-            Space({"records": ("2",), "requests": ("2",)}, faults=_FEW),
+            Space({"records": ("2",), "requests": ("2",)}, faults=_FEW, composites=_TWICE),
             Space({"records": ("4",), "requests": ("2",), "sizes": ("unlike",)}, faults=_FEW),
             Space(
                 {"records": ("4",), "requests": ("2",), "kinds": ("mixed",)},

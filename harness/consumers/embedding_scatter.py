@@ -152,6 +152,7 @@ def _passed(dims: Mapping[str, str], lie: Lie) -> tuple[Passed, list[list[Whose]
     windows = [_window(honest.records, index, dims["window"], prompt) for index, prompt in prompts]
     request = {
         "width": WIDTH,
+        "vocabulary": VOCABULARY,
         "windows": windows,
         "owners": [owner_name(*layout.place(index)) for index in range(layout.items)],
     }

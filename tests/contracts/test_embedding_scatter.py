@@ -9,6 +9,7 @@ from contracts.clauses.placeholder_runs import taken, within
 from contracts.contract import Answer, Violation
 from contracts.releases import RELEASES
 from simulators.placeholder_rows import (
+    VOCABULARY,
     WIDTH,
     Layout,
     PlaceholderReader,
@@ -28,6 +29,7 @@ def check(
     """Return the violations of the items of one request."""
     request = {
         "width": WIDTH,
+        "vocabulary": VOCABULARY,
         "windows": [window or (0, len(PROMPT))],
         "owners": [owner_name(0, 0), owner_name(0, 1)],
     }
@@ -141,7 +143,12 @@ def test_what_cannot_be_seen_by_counting_is_said() -> None:
     """Order, place and owner; whose rows they are needs a reader."""
     names = {violation.clause.name for violation in check(SECOND, FIRST)}
     lost = {violation.clause.name for violation in check(FIRST)}
-    request = {"width": WIDTH, "windows": [(0, len(PROMPT))], "owners": []}
+    request = {
+        "width": WIDTH,
+        "vocabulary": VOCABULARY,
+        "windows": [(0, len(PROMPT))],
+        "owners": [],
+    }
     payload = {"items": [FIRST, SECOND], "prompts": [PROMPT]}
 
     assert {"items-order", "row-identity"} <= names

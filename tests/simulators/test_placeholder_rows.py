@@ -41,6 +41,7 @@ def test_honest_payloads_break_nothing(layout: Layout) -> None:
     payload = honest_placeholders(layout)
     request = {
         "width": WIDTH,
+        "vocabulary": VOCABULARY,
         "windows": [(0, len(prompt)) for prompt in payload.beside["prompts"]],
         "owners": [owner_name(*layout.place(index)) for index in range(layout.items)],
     }
