@@ -8,8 +8,9 @@
 
 The payload holds `items`, each with `request`, `modality`, `pad` (the id of its placeholders),
 `offsets` and `rows`, and `prompts`, a list of ids for each request. The request says `width`,
-`vocabulary` (ids from there on are no text: an item's hash), `windows` (for each request the first position that is computed now, and the one behind the last)
-and `owners` (whose rows the items are, in their order).
+`vocabulary` (ids from there on are no text: an item's hash), `windows` (for each request the first
+position that is computed now, and the one behind the last) and `owners` (whose rows the items are,
+in their order).
 
 What is counted, and against what, changed twice. Until 0.5.18 the placeholders in the prompt are
 counted, from then on the positions of the offsets. Until 0.5.22 a request's offsets take rows of
