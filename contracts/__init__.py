@@ -17,6 +17,8 @@ from contracts import (
     ar_split,
     ar_tokens,
     ar_transport,
+    embedding_scatter,
+    encoder_precomputed_layout,
     image_crop,
     image_resolution,
     krea2_ragged,
@@ -69,6 +71,8 @@ CONTRACTS = {
         shard_all_to_all,
         shard_gather,
         shard_degrees,
+        embedding_scatter,
+        encoder_precomputed_layout,
     )
 }
 

@@ -52,6 +52,11 @@ MASKS = "masks"
 SPLITS = "splits"
 #: Form of a payload: the degrees of parallelism that a launcher tells, in one record.
 DEGREES = "degrees"
+#: Form of a payload: items with their rows, and beside them the `prompts` with placeholders.
+PLACEHOLDERS = "placeholders"
+#: Form of a payload: the items of one request with their rows, as a processor laid them out, and
+#: beside them what was `received`: pairs of a modality and all rows of it.
+PRECOMPUTED = "precomputed"
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,8 @@ from simulators.faults import (
     masks,
     merge,
     omission,
+    placeholders,
+    precomputed,
     ranks,
     reordering,
     request,
@@ -53,6 +55,8 @@ from simulators.payload import (
     GRIDS,
     GROUP,
     MASKS,
+    PLACEHOLDERS,
+    PRECOMPUTED,
     REPLY,
     REQUEST,
     RESULTS,
@@ -64,7 +68,7 @@ from simulators.payload import (
 
 _BOTH = (REPLY, ROWS)
 _LISTS = (*_BOTH, GRIDS, SEEDS, SPLITS)
-_THINGS = (*_LISTS, GROUP, RESULTS, FRAMES, CHUNKS, MASKS)
+_THINGS = (*_LISTS, GROUP, RESULTS, FRAMES, CHUNKS, MASKS, PLACEHOLDERS, PRECOMPUTED)
 
 # One row a fault: name, kind, change, forms of payload, places, picture.
 # fmt: off
@@ -347,6 +351,8 @@ _TABLE = (
     *ranks.FAULTS,
     *exchanges.FAULTS,
     *degrees.FAULTS,
+    *placeholders.FAULTS,
+    *precomputed.FAULTS,
 )
 # fmt: on
 

@@ -24,6 +24,8 @@ from simulators.payload import (
     GRIDS,
     GROUP,
     MASKS,
+    PLACEHOLDERS,
+    PRECOMPUTED,
     RECORDS,
     REPLY,
     REQUEST,
@@ -37,6 +39,7 @@ from simulators.payload import (
     plain,
 )
 from simulators.picture_size import honest_size
+from simulators.placeholder_rows import Layout, honest_placeholders, honest_precomputed
 from simulators.prior_rows import assembled, honest_rows
 from simulators.request_group import honest_group
 from simulators.rng import stream
@@ -76,6 +79,10 @@ def payload(form: str, count: int) -> Payload:
         return honest_degrees(4, 8)
     if form == MASKS:
         return honest_masks(count, True, (48, 80))
+    if form == PLACEHOLDERS:
+        return honest_placeholders(Layout(count))
+    if form == PRECOMPUTED:
+        return honest_precomputed(Layout(count))
     if form == SIZE:
         return honest_size(64, 96)
     if form == SPLITS:
@@ -134,7 +141,7 @@ def test_a_fault_changes_a_copy(fault: Fault, form: str) -> None:
         before = copy.deepcopy(honest)
         fault.change(honest, at, stream(0))
         assert all(same(a, b) for a, b in zip(honest.records, before.records, strict=True))
-        assert honest.beside == before.beside
+        assert same(honest.beside, before.beside)
 
 
 @pytest.mark.parametrize(("fault", "form"), EVERY)
