@@ -17,6 +17,9 @@ from contracts import (
     ar_split,
     ar_tokens,
     ar_transport,
+    encoder_slice,
+    encoder_stage,
+    encoder_validate,
     image_crop,
     image_resolution,
     krea2_ragged,
@@ -69,6 +72,9 @@ CONTRACTS = {
         shard_all_to_all,
         shard_gather,
         shard_degrees,
+        encoder_slice,
+        encoder_validate,
+        encoder_stage,
     )
 }
 

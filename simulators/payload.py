@@ -52,6 +52,9 @@ MASKS = "masks"
 SPLITS = "splits"
 #: Form of a payload: the degrees of parallelism that a launcher tells, in one record.
 DEGREES = "degrees"
+#: Form of a payload: encoded items, the rows of each and what was told of it, and beside them the
+#: `form` of what the encoder returns: see `simulators.encoder`.
+EMBEDDINGS = "embeddings"
 
 
 @dataclass(frozen=True)

@@ -4,10 +4,12 @@ from simulators.faults import (
     body,
     camera,
     chunks,
+    counts,
     degrees,
     delay,
     disconnect,
     duplication,
+    embeddings,
     exchanges,
     frames,
     grids,
@@ -49,6 +51,7 @@ from simulators.payload import (
     CAMERA,
     CHUNKS,
     DEGREES,
+    EMBEDDINGS,
     FRAMES,
     GRIDS,
     GROUP,
@@ -64,7 +67,7 @@ from simulators.payload import (
 
 _BOTH = (REPLY, ROWS)
 _LISTS = (*_BOTH, GRIDS, SEEDS, SPLITS)
-_THINGS = (*_LISTS, GROUP, RESULTS, FRAMES, CHUNKS, MASKS)
+_THINGS = (*_LISTS, GROUP, RESULTS, FRAMES, CHUNKS, MASKS, EMBEDDINGS)
 
 # One row a fault: name, kind, change, forms of payload, places, picture.
 # fmt: off
@@ -347,6 +350,8 @@ _TABLE = (
     *ranks.FAULTS,
     *exchanges.FAULTS,
     *degrees.FAULTS,
+    *embeddings.FAULTS,
+    *counts.FAULTS,
 )
 # fmt: on
 

@@ -11,6 +11,7 @@ from simulators.ar_server.asking import batch_request
 from simulators.camera_rows import honest_camera
 from simulators.degrees import honest_degrees
 from simulators.denoiser_results import honest_results
+from simulators.encoder import honest_items
 from simulators.faults import _TABLE, FAULTS, Fault
 from simulators.generate_request import honest_request
 from simulators.http_answer import json_answer
@@ -20,6 +21,7 @@ from simulators.payload import (
     CAMERA,
     CHUNKS,
     DEGREES,
+    EMBEDDINGS,
     FRAMES,
     GRIDS,
     GROUP,
@@ -74,6 +76,8 @@ def payload(form: str, count: int) -> Payload:
         return honest_camera(2, True)
     if form == DEGREES:
         return honest_degrees(4, 8)
+    if form == EMBEDDINGS:
+        return honest_items(count)
     if form == MASKS:
         return honest_masks(count, True, (48, 80))
     if form == SIZE:
