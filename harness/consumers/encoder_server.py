@@ -5,13 +5,14 @@ the modules that their requests and media items are made of. Before 0.5.19 all b
 is one module, and its preprocessor one of its methods.
 
 Provided, by name: the preprocessor (its counts, grids and pixel features), the model's image
-feature function, a tensor-parallel group of one rank, whether the prefix cache is on, and a
-request's registry of announced sizes. The encoder is built without its constructor, which loads
+feature function, a tensor-parallel group of one rank, whether the prefix cache is on, how an item
+is hashed (by its features, as upstream does), and a registry of announced sizes, upstream's own. The encoder is built without its constructor, which loads
 a model. Kept honest: pixel features, one row of zeros for each patch that a grid says.
 """
 
 import asyncio
 import enum
+import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import ModuleType
@@ -31,6 +32,7 @@ SERVER = "sglang.srt.disaggregation.encoder.server"
 OLD_SERVER = "sglang.srt.disaggregation.encode_server"
 #: Modules that the server's requests and items are made of, leaves first; a release lacks some.
 _REAL = (
+    "sglang.srt.constants",
     "sglang.srt.utils.msgspec_utils",
     "sglang.srt.utils.field_validators",
     "sglang.srt.utils.weight_versions",
@@ -92,10 +94,10 @@ class EncoderServer:
         self.module: ModuleType = upstream.load(Needs(module, real=there, provided=provided))
         self.splits_preprocessor = module == SERVER
         self.device = torch.device(device)
-        self.cache_on = False
         mm = Provided("the multimodal settings", enable_prefix_mm_cache=False)
         group = Provided("tp_group", world_size=1)
         self._mm = mm
+        self.module.MultimodalDataItem.set_pad_value = _hash_item
         self._give(
             get_mm=lambda: mm,
             get_tp_group=lambda: group,
@@ -171,6 +173,13 @@ class EncoderServer:
         patches = int(grids.clamp(min=0).prod(dim=1).sum())
         pixels = torch.zeros(patches, 2, device=self.device)
         return {"pixel_values": pixels, "image_grid_thw": grids}
+
+
+def _hash_item(item: Any) -> None:
+    if item.hash is None:
+        digest = hashlib.sha256(repr(tuple(item.feature.shape)).encode())
+        digest.update(item.feature.cpu().numpy().tobytes())
+        item.hash = int.from_bytes(digest.digest()[:8], "big")
 
 
 def told_grids(items: Sequence[Encoded]) -> torch.Tensor:

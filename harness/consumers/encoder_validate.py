@@ -51,9 +51,9 @@ class EncoderValidate:
         """Return what upstream staged for the request."""
         payload, passed = self._passed(dims, lie)
         server, refusals = self._server, dict[str, str]()
-        cache = self._filled(dims, passed) if dims["entry"] == "cached" else None
 
         def call() -> Output:
+            cache = self._filled(dims, passed) if dims["entry"] == "cached" else None
             encoder = server.encoder(made_of(payload, passed), cache)
             answer = self._encode(encoder, passed)
             return read_staged(server, encoder, [answer], passed.request, refusals)
