@@ -27,9 +27,7 @@ from contracts.contract import Clause, Contract, Guard, OwnerOf, Unchecked, Viol
 from contracts.releases import Span
 from contracts.source import Source
 
-ITEM_COUNT = Clause(
-    "item-count", "There is one count for each item.", incidental=("IndexError",)
-)
+ITEM_COUNT = Clause("item-count", "There is one count for each item.", incidental=("IndexError",))
 ROWS_TENSOR = Clause(
     "rows-tensor", "The encoder returns one tensor.", incidental=("AttributeError",)
 )
@@ -48,9 +46,7 @@ ROWS_COUNT = Clause(
             "InternalError",
             "Encoder produced {got} tokens, but preprocessor metadata expected {expected}",
             Span("0.5.19"),
-            Source(
-                "0.5.23", "srt/disaggregation/encoder/server.py", "MMEncoder.slice_embedding"
-            ),
+            Source("0.5.23", "srt/disaggregation/encoder/server.py", "MMEncoder.slice_embedding"),
         ),
     ),
 )
@@ -90,9 +86,7 @@ def _walk(
     yield from walk_identity(rows, chosen, asked, owner_of)
 
 
-def _walk_rows(
-    rows: Any, counts: Sequence[Any], request: Mapping[str, Any]
-) -> Iterator[Violation]:
+def _walk_rows(rows: Any, counts: Sequence[Any], request: Mapping[str, Any]) -> Iterator[Violation]:
     for index, count in enumerate(counts):
         if not is_whole(count):
             yield Violation(COUNT_WHOLE, f"counts[{index}]", "an int", str(count))

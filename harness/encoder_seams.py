@@ -92,9 +92,7 @@ ENCODER_SEAMS = (
         dims={"records": _ITEMS, "pictures": _PICTURES, "entry": _ENTRY},
         spaces=(
             Space({"records": ("1", "2")}, composites=_ROWS_AND_COUNTS),
-            Space(
-                {"records": ("3",)}, scopes=("items", "two", "rules", "form"), every_place=False
-            ),
+            Space({"records": ("3",)}, scopes=("items", "two", "rules", "form"), every_place=False),
             Space({"records": ("2",), "pictures": ("alike",)}, faults=_OF_ALIKE),
             Space({"records": ("1", "2"), "entry": ("cached",)}, faults=_OF_CACHED),
         ),

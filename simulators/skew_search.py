@@ -56,9 +56,7 @@ def smallest_sound(ours: Rules, theirs: Rules, most: int) -> Disagreement | None
     return _first(range(1, most + 1), tokens_of_sound, ours, theirs)
 
 
-def _first(
-    inputs: Iterable[Any], count: Counts, ours: Rules, theirs: Rules
-) -> Disagreement | None:
+def _first(inputs: Iterable[Any], count: Counts, ours: Rules, theirs: Rules) -> Disagreement | None:
     for given in inputs:
         one, other = count(given, ours), count(given, theirs)
         if one != other:

@@ -48,9 +48,7 @@ ITEM_COUNT = Clause("item-count", "There is one grid for each item.", guards=(_L
 BATCH_ITEM_COUNT = Clause(
     "item-count", "There is one grid for each item.", guards=(_LAYOUT, _OLD_LAYOUT)
 )
-ROWS_TENSOR = Clause(
-    "rows-tensor", "The encoder returns one tensor.", incidental=(RETURNED,)
-)
+ROWS_TENSOR = Clause("rows-tensor", "The encoder returns one tensor.", incidental=(RETURNED,))
 ROWS_COUNT = Clause(
     "rows-count",
     "The encoder makes as many rows as the counts say together.",

@@ -11,9 +11,7 @@ from contracts.clauses.token_rows import is_tensor
 from contracts.contract import Clause, OwnerOf, Unchecked, Violation
 
 COUNT_ASKED = Clause("count-asked", "Each item has as many tokens as its picture makes.")
-ROW_IDENTITY = Clause(
-    "row-identity", "Row k of item i's rows is item i's row k.", identity=True
-)
+ROW_IDENTITY = Clause("row-identity", "Row k of item i's rows is item i's row k.", identity=True)
 
 
 def flat_shape(rows: Any) -> tuple[int, int]:

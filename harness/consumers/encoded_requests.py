@@ -5,7 +5,7 @@ a refusal that is returned. It is read with what is staged for the request, from
 """
 
 import asyncio
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -90,14 +90,12 @@ def read_staged(
     staged = _staged(server, encoder)
     found: list[Span] = []
     facts: dict[str, str] = {}
-    first = 0
-    for index, (name, items) in enumerate(zip(request["names"], request["items"], strict=True)):
+    for index, name in enumerate(request["names"]):
         if answers[index][3] is not None:
             refusals[name] = str(answers[index][3])
         else:
             found += _of_request(name, staged[name].embedding, request)
             facts |= _facts(name, staged[name], answers[index])
-        first += items
     return Output(tuple(found), facts, [data.embedding for data in staged.values()])
 
 
@@ -117,6 +115,8 @@ def _of_request(name: str, rows: torch.Tensor, request: Mapping[str, Any]) -> tu
         else:
             place = places.get((origin.owner, origin.position))
             has.append(None if place is None else Whose(*place))
+    # Rows beyond its own are another's, and must be seen as such.
+    wants += [Whose(name, position) for position in range(len(wants), len(has))]
     return spans(name, wants, has, unit="rows")
 
 
@@ -151,7 +151,3 @@ def with_refusals(outcome: Outcome, refusals: Mapping[str, str]) -> Outcome:
         return outcome
     said = "; ".join(f"{name}: {text}" for name, text in refusals.items())
     return replace(outcome, ending=Ending.RAISED, raised=Raised(RETURNED, said, "upstream"))
-
-
-#: Encodes the requests of a batch with an encoder.
-Encodes = Callable[[Any], Sequence[Answer]]

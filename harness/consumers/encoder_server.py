@@ -5,9 +5,10 @@ the modules that their requests and media items are made of. Before 0.5.19 all b
 is one module, and its preprocessor one of its methods.
 
 Provided, by name: the preprocessor (its counts, grids and pixel features), the model's image
-feature function, a tensor-parallel group of one rank, whether the prefix cache is on, how an item
-is hashed (by its features, as upstream does), and a registry of announced sizes, upstream's own. The encoder is built without its constructor, which loads
-a model. Kept honest: pixel features, one row of zeros for each patch that a grid says.
+feature function, a tensor-parallel group of one rank, whether the prefix cache is on, and how an
+item is hashed (by its features, as upstream does). The registry of announced sizes is upstream's,
+a fresh one each time. The encoder is built without its constructor, which loads a model. Pixel
+features are honest: one row of zeros for each patch that a grid says.
 """
 
 import asyncio
@@ -86,7 +87,7 @@ class EncoderServer:
 
     def __init__(self, upstream: Upstream, module: str, device: str) -> None:
         there = tuple(name for name in _REAL if upstream.tree.file_of(name))
-        provided = {
+        provided: dict[str, dict[str, Any]] = {
             _FORWARD: {"CaptureHiddenMode": CaptureHiddenMode},
             # Where the package is missing: it marks a parameter of a route, which is not called.
             "fastapi": {"Body": lambda: "the body of a request"},

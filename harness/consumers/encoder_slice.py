@@ -86,8 +86,11 @@ def _read(cut: Sequence[torch.Tensor], request: Mapping[str, Any]) -> Output:
     facts = {"count of embeddings": str(len(cut))}
     for item, embedding in zip(request["chosen"], cut, strict=False):
         place = f"item {item}"
-        wants = [Whose(place, position) for position in range(request["counts"][item])]
-        found += spans(place, wants, owners(embedding), unit="rows")
+        has = owners(embedding)
+        # Rows beyond its own are another's, and must be seen as such.
+        count = max(request["counts"][item], len(has))
+        wants = [Whose(place, position) for position in range(count)]
+        found += spans(place, wants, has, unit="rows")
         facts[f"shape of {place}"] = str(tuple(embedding.shape))
         facts[f"dtype of {place}"] = str(embedding.dtype)
     return Output(tuple(found), facts, list(cut))
