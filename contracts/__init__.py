@@ -17,6 +17,8 @@ from contracts import (
     ar_split,
     ar_tokens,
     ar_transport,
+    encoder_features,
+    encoder_grid_dim,
     encoder_slice,
     encoder_stage,
     encoder_validate,
@@ -75,6 +77,8 @@ CONTRACTS = {
         encoder_slice,
         encoder_validate,
         encoder_stage,
+        encoder_features,
+        encoder_grid_dim,
     )
 }
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from contracts.releases import Span
 from harness.seam import Dim, Seam, Space, one_of, whole_number
-from simulators.payload import EMBEDDINGS
+from simulators.payload import EMBEDDINGS, PROCESSED
 
 _DISAGGREGATION = "sglang.srt.disaggregation"
 #: The server was one module, and became several.
@@ -51,6 +51,18 @@ _ROWS_AND_COUNTS = (
     (("embeddings-narrower", ()), ("count-one-more", (0,))),
     (("embeddings-float16", ()), ("embeddings-swapped", (0, 1))),
 )
+
+_FEATURES_AND_GRIDS = (
+    (("features-token-less", ()), ("patch-grids-line-less", ())),
+    (("features-null", ()), ("patch-grids-one-less", ())),
+    (("features-lost", ()), ("patch-grids-one-more", ())),
+    (("features-shifted", ()), ("patch-grids-swapped", ())),
+)
+
+
+def _one_output(dims: Mapping[str, str]) -> int:
+    return 1
+
 
 #: What a cache can hold, once it went bad: one tensor of rows.
 _OF_CACHED = (
@@ -118,6 +130,47 @@ ENCODER_SEAMS = (
             Space({"requests": ("2",), "each": ("2",), "pictures": ("alike",)}, faults=_OF_ALIKE),
         ),
         count=_batch_count,
+        misfit=_batch_misfit,
+    ),
+    Seam(
+        name="encoder-features",
+        consumer="harness.consumers.encoder_output:EncoderOutput",
+        forms=(PROCESSED,),
+        modules=_SERVER,
+        symbol="_get_mm_feature",
+        dims={"requests": _REQUESTS, "each": _EACH, "pictures": _PICTURES},
+        spaces=(
+            Space({"requests": ("1", "2"), "each": ("2",)}, scopes=("features",)),
+            Space(
+                {"requests": ("3",), "each": ("1",)},
+                scopes=("features",),
+                composites=_FEATURES_AND_GRIDS,
+            ),
+            Space(
+                {"requests": ("2",), "each": ("1",), "pictures": ("alike",)}, scopes=("features",)
+            ),
+            Space({"requests": ("2",), "each": ("1",)}, faults=("patch-grids-lost",)),
+        ),
+        count=_one_output,
+        misfit=_batch_misfit,
+    ),
+    Seam(
+        name="encoder-grid-dim",
+        consumer="harness.consumers.encoder_output:EncoderOutput",
+        forms=(PROCESSED,),
+        modules=_SERVER,
+        symbol="_get_mm_feature",
+        dims={"requests": _REQUESTS, "each": _EACH, "pictures": _PICTURES},
+        spaces=(
+            Space({"requests": ("1", "2"), "each": ("2",)}, scopes=("grids",)),
+            Space(
+                {"requests": ("3",), "each": ("1",)},
+                scopes=("grids",),
+                composites=_FEATURES_AND_GRIDS,
+            ),
+            Space({"requests": ("2",), "each": ("1",)}, faults=("features-lost",)),
+        ),
+        count=_one_output,
         misfit=_batch_misfit,
     ),
 )

@@ -55,6 +55,9 @@ DEGREES = "degrees"
 #: Form of a payload: encoded items, the rows of each and what was told of it, and beside them the
 #: `form` of what the encoder returns: see `simulators.encoder`.
 EMBEDDINGS = "embeddings"
+#: Form of a payload: one processor's output for a batch, its fields in one record, and beside it
+#: the `merge_size` that the processor says: see `simulators.processed_media`.
+PROCESSED = "processed"
 
 
 @dataclass(frozen=True)

@@ -71,7 +71,8 @@ AS_ANNOUNCED = Clause(
     "The rows of each request have the number, width and dtype that were announced for it.",
     guards=(
         _returned(
-            "Embedding metadata mismatch for {request}: expected={announced}, actual={made}",
+            "Embedding metadata mismatch for {request}: "
+            "expected={shape}/{dtype}, actual={made}/{made_dtype}",
             "MMEncoder._embedding_state_for_stage",
         ),
     ),
@@ -144,9 +145,14 @@ def _walk_announced(
         total = int(sum(counts[first_item : first_item + items]))
         # A negative count counts from the end.
         cut = len(range(made)[first_row : first_row + total])
-        wanted = f"[{total}, {request['width']}]/{request['dtype']}"
-        got = f"[{cut}, {width}]/{rows.dtype}"
+        fields = {
+            "request": name,
+            "shape": f"[{total}, {request['width']}]",
+            "dtype": request["dtype"],
+            "made": f"[{cut}, {width}]",
+            "made_dtype": str(rows.dtype),
+        }
+        wanted, got = "{shape}/{dtype}".format(**fields), "{made}/{made_dtype}".format(**fields)
         if wanted != got:
-            fields = {"request": name, "announced": wanted, "made": got}
             yield Violation(AS_ANNOUNCED, f"rows of {name}", wanted, got, fields)
         first_item, first_row = first_item + items, first_row + total

@@ -116,20 +116,34 @@ class EncoderServer:
             made: What they give.
             cache: The prefix cache, if it is on.
         """
-        encoder = object.__new__(self.module.MMEncoder)
-        encoder.rank, encoder.model_type, encoder.profiler = 0, _MODEL, None
-        encoder.model = without(
-            Provided("the model", get_image_feature=lambda items: made.rows()), _OPTIONAL
-        )
-        self._mm.enable_prefix_mm_cache = cache is not None
-        encoder.mm_cache, encoder.mm_cache_lock = cache, asyncio.Lock()
+        encoder = self.bare(lambda items: made.rows(), cache)
         if self.splits_preprocessor:
             self._newer(encoder, made)
         else:
             self._older(encoder, made)
         return encoder
 
-    def _newer(self, encoder: Any, made: Made) -> None:
+    def bare(self, feature: Callable[[Any], Any], cache: Any = None) -> Any:
+        """Return an encoder that lacks a preprocessor.
+
+        Args:
+            feature: What the model makes of media items.
+            cache: The prefix cache, if it is on.
+        """
+        encoder = object.__new__(self.module.MMEncoder)
+        encoder.rank, encoder.model_type, encoder.profiler = 0, _MODEL, None
+        encoder.model = without(Provided("the model", get_image_feature=feature), _OPTIONAL)
+        self._mm.enable_prefix_mm_cache = cache is not None
+        encoder.mm_cache, encoder.mm_cache_lock = cache, asyncio.Lock()
+        if self.splits_preprocessor:
+            self._state(encoder)
+        else:
+            encoder.embedding_to_send = {}
+            settings = Provided("ServerArgs", enable_prefix_mm_cache=cache is not None)
+            encoder.server_args = settings
+        return encoder
+
+    def _state(self, encoder: Any) -> None:
         modality = self.module.Modality.IMAGE
         self._give(meta_registry=self.module.EncoderMetaRegistry(
             wait_timeout=_WAIT_S, sweep_timeout=_WAIT_S
@@ -139,6 +153,7 @@ class EncoderServer:
         encoder._embedding_dims = {modality: WIDTH}
         encoder._embedding_dtype, encoder._element_size = DTYPE, DTYPE.itemsize
 
+    def _newer(self, encoder: Any, made: Made) -> None:
         async def process(requests: Any, asked: Any) -> Any:
             return self.preprocessed(made), list(made.layout)
 
@@ -153,12 +168,7 @@ class EncoderServer:
             return self.inputs(told_grids(made.items)), lambda found: made.rows()
 
         encoder._process_mm_items = process
-        encoder.embedding_to_send = {}
-        encoder.server_args = Provided("ServerArgs", enable_prefix_mm_cache=self._mm_on())
         encoder.image_processor = Provided("the image processor", merge_size=RULES.merge)
-
-    def _mm_on(self) -> bool:
-        return bool(self._mm.enable_prefix_mm_cache)
 
     def preprocessed(self, made: Made) -> Any:
         """Return the preprocessor's result as releases from 0.5.19 on have it."""

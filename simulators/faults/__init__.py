@@ -19,6 +19,7 @@ from simulators.faults import (
     masks,
     merge,
     omission,
+    processed,
     ranks,
     reordering,
     request,
@@ -56,6 +57,7 @@ from simulators.payload import (
     GRIDS,
     GROUP,
     MASKS,
+    PROCESSED,
     REPLY,
     REQUEST,
     RESULTS,
@@ -72,7 +74,8 @@ _THINGS = (*_LISTS, GROUP, RESULTS, FRAMES, CHUNKS, MASKS, EMBEDDINGS)
 # One row a fault: name, kind, change, forms of payload, places, picture.
 # fmt: off
 _TABLE = (
-    Fault("noop", "noop", noop, (*_THINGS, ANSWER, REQUEST, SIZE, CAMERA, DEGREES), whole,
+    Fault("noop", "noop", noop,
+          (*_THINGS, ANSWER, REQUEST, SIZE, CAMERA, DEGREES, PROCESSED), whole,
           "[a b c] -> [a b c]", benign=True),
     Fault("omission", "omission", omission.omission, _THINGS, each, "[a b c] -> [a c]"),
     Fault("usage-omission", "omission", omission.usage_omission, (ROWS,), whole,
@@ -352,6 +355,7 @@ _TABLE = (
     *degrees.FAULTS,
     *embeddings.FAULTS,
     *counts.FAULTS,
+    *processed.FAULTS,
 )
 # fmt: on
 

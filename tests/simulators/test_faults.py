@@ -26,6 +26,7 @@ from simulators.payload import (
     GRIDS,
     GROUP,
     MASKS,
+    PROCESSED,
     RECORDS,
     REPLY,
     REQUEST,
@@ -40,6 +41,7 @@ from simulators.payload import (
 )
 from simulators.picture_size import honest_size
 from simulators.prior_rows import assembled, honest_rows
+from simulators.processed_media import honest_output
 from simulators.request_group import honest_group
 from simulators.rng import stream
 from simulators.scheduler import honest_batch
@@ -78,6 +80,8 @@ def payload(form: str, count: int) -> Payload:
         return honest_degrees(4, 8)
     if form == EMBEDDINGS:
         return honest_items(count)
+    if form == PROCESSED:
+        return honest_output(count)
     if form == MASKS:
         return honest_masks(count, True, (48, 80))
     if form == SIZE:
@@ -119,6 +123,12 @@ def whole(changed: Payload) -> str:
     """Return all of a payload as text, so that any change shows."""
     if changed.form == ROWS:
         return repr(assembled(changed)) + repr(changed.beside)
+    if changed.form == PROCESSED:
+        fields = [
+            (k, type(v), getattr(v, "tolist", lambda v=v: v)())
+            for k, v in changed.records[0].items()
+        ]
+        return repr(fields) + repr(changed.beside)
     bodies = [a.body for a in changed.records] if changed.form == ANSWER else []
     return repr(changed) + repr(bodies) + repr(changed.beside)
 
