@@ -97,26 +97,22 @@ def walk_output(
         yield Violation(GRID_SIDES, "grids", "3 sides", str(found[0].shape[1]))
     else:
         grids = [tuple(int(side) for side in grid) for grid in found[0].tolist()]
-    yield from _walk_features(fields, _FEATURES[0])
-    layout = list(request["items"])
+    features, layout = fields.get(_FEATURES[0]), list(request["items"])
+    if _FEATURES[0] not in fields:
+        shown = {"attrs": repr(list(_FEATURES)), "older": repr(list(_FEATURES))}
+        yield Violation(FEATURES_THERE, "fields", _FEATURES[0], ", ".join(fields), shown)
     if grids is not None and len(grids) != sum(layout):
         told = {"layout": layout, "expected": sum(layout), "got": len(grids)}
         yield Violation(BATCH_ITEM_COUNT, "grids", str(sum(layout)), str(len(grids)), told)
-    features = fields.get(_FEATURES[0])
+    if _FEATURES[0] in fields and not is_tensor(features):
+        # Looked at only where they are cut.
+        yield Violation(FEATURES_TENSOR, _FEATURES[0], "a tensor", type(features).__name__)
     if grids is None or not is_tensor(features):
         yield Unchecked(PATCH_IDENTITY, "there is nothing to cut, or nothing to cut it by")
         return
     yield from _walk_rows(len(features), grids, payload["merge_size"], request["merge_size"])
     yield from _walk_said(found, grids, payload, request)
     yield from _walk_patches(features, request, owner_of)
-
-
-def _walk_features(fields: Mapping[str, Any], name: str) -> _Found:
-    if name not in fields:
-        shown = {"attrs": repr(list(_FEATURES)), "older": repr(list(_FEATURES))}
-        yield Violation(FEATURES_THERE, "fields", name, ", ".join(fields), shown)
-    elif not is_tensor(fields[name]):
-        yield Violation(FEATURES_TENSOR, name, "a tensor", type(fields[name]).__name__)
 
 
 def _walk_rows(

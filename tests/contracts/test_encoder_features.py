@@ -55,3 +55,10 @@ def test_missing_features_are_refused_by_every_release(release: str) -> None:
     guard = violation.clause.guard(release)
     assert guard is not None
     assert violation.refusal(guard) == "Feature attrs (['pixel_values']) not found in "
+
+
+def test_what_no_tensor_is_ends_the_call_only_where_it_is_cut() -> None:
+    """The layout is looked at before."""
+    found = check(pixel_values=None, image_grid_thw=FIELDS["image_grid_thw"][:1])
+
+    assert [v.clause.name for v in found] == ["item-count", "features-tensor"]
