@@ -18,7 +18,12 @@ from contracts import (
     ar_tokens,
     ar_transport,
     embedding_scatter,
+    encoder_features,
+    encoder_grid_dim,
     encoder_precomputed_layout,
+    encoder_slice,
+    encoder_stage,
+    encoder_validate,
     image_crop,
     image_resolution,
     krea2_ragged,
@@ -73,6 +78,11 @@ CONTRACTS = {
         shard_degrees,
         embedding_scatter,
         encoder_precomputed_layout,
+        encoder_slice,
+        encoder_validate,
+        encoder_stage,
+        encoder_features,
+        encoder_grid_dim,
     )
 }
 

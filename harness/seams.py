@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from contracts.releases import Span
 from harness.embedding_seams import EMBEDDING_SEAMS
+from harness.encoder_seams import ENCODER_SEAMS
 from harness.glm_image_rows import GLM_IMAGE, RECORDS_DIM, SEEDS_DIM, SHAPE_DIM
 from harness.image_seams import IMAGE_SEAMS
 from harness.request_seams import REQUEST_SEAMS
@@ -172,6 +173,7 @@ _TABLE = (
     *SHARDING_SEAMS,
     *SHARD_SEAMS,
     *EMBEDDING_SEAMS,
+    *ENCODER_SEAMS,
 )
 
 #: Every seam, by name.

@@ -57,6 +57,12 @@ PLACEHOLDERS = "placeholders"
 #: Form of a payload: the items of one request with their rows, as a processor laid them out, and
 #: beside them what was `received`: pairs of a modality and all rows of it.
 PRECOMPUTED = "precomputed"
+#: Form of a payload: encoded items, the rows of each and what was told of it, and beside them the
+#: `form` of what the encoder returns: see `simulators.encoder`.
+EMBEDDINGS = "embeddings"
+#: Form of a payload: one processor's output for a batch, its fields in one record, and beside it
+#: the `merge_size` that the processor says: see `simulators.processed_media`.
+PROCESSED = "processed"
 
 
 @dataclass(frozen=True)

@@ -44,9 +44,12 @@ class Hermetic:
         try:
             for name in needs.preload:
                 importlib.import_module(name)
+            self._finder.provided |= needs.provided.keys()
             for name, members in needs.provided.items():
                 stub = importlib.import_module(name)
-                vars(stub).update(members)
+                # A package that is there answers for itself.
+                if isinstance(stub, StubModule):
+                    vars(stub).update(members)
             for name in needs.real:
                 self._load_real(name)
             module = self._load_real(needs.module)
@@ -77,6 +80,7 @@ class _Finder(importlib.abc.MetaPathFinder):
         self._tree = tree
         self._root = str(tree.root)
         self.real: set[str] = set()
+        self.provided: set[str] = set()
         self._looking = False
 
     def find_spec(
@@ -87,7 +91,9 @@ class _Finder(importlib.abc.MetaPathFinder):
         top = name.partition(".")[0]
         if top == "sglang":
             return self._real_spec(name) if name in self.real else _stub_spec(name)
-        if top in sys.stdlib_module_names or not self._asked_by_upstream():
+        if top in sys.stdlib_module_names:
+            return None
+        if name not in self.provided and not self._asked_by_upstream():
             return None
         if top in _HEAVY or not self._is_there(top):
             return _stub_spec(name)

@@ -88,7 +88,7 @@ def find_raise(file: Path, error: str, text: str, symbol: str = "") -> RaiseSite
     """
     wanted = _FIELD.sub("{}", text)
     if error == RETURNED:
-        return _find_returned(file, wanted)
+        return _find_returned(file, wanted, symbol)
     found = [site for site, said in _refusals(file, error) if wanted in said]
     # The same words may stand in several functions.
     own = [site for site in found if site.symbol == symbol]
@@ -116,14 +116,18 @@ def _site(node: ast.stmt, error: str, symbol: str) -> RaiseSite:
     return RaiseSite(node.lineno, node.end_lineno or node.lineno, error, symbol)
 
 
-def _find_returned(file: Path, wanted: str) -> RaiseSite | None:
-    for symbol, node in _nodes(_parsed(file), "", ast.stmt):
-        if isinstance(node, ast.Assign | ast.Return | ast.Expr) and _says(node, wanted):
-            return RaiseSite(node.lineno, node.end_lineno or node.lineno, RETURNED, symbol)
-    return None
+def _find_returned(file: Path, wanted: str, own: str) -> RaiseSite | None:
+    found = [
+        _site(node, RETURNED, symbol)
+        for kinds in (ast.Assign | ast.Return | ast.Expr, ast.Raise)
+        for symbol, node in _nodes(_parsed(file), "", ast.stmt)
+        if isinstance(node, kinds) and _says(node, wanted)
+    ]
+    # What is raised here and returned by a caller may be worded in several functions.
+    return next(iter([*(site for site in found if site.symbol == own), *found]), None)
 
 
-def _says(node: ast.Assign | ast.Return | ast.Expr, wanted: str) -> bool:
+def _says(node: ast.stmt, wanted: str) -> bool:
     if wanted == "{}":
         # What is passed on word for word: it is taken out of the message as its `error`.
         targets = node.targets if isinstance(node, ast.Assign) else []

@@ -4,10 +4,12 @@ from simulators.faults import (
     body,
     camera,
     chunks,
+    counts,
     degrees,
     delay,
     disconnect,
     duplication,
+    embeddings,
     exchanges,
     frames,
     grids,
@@ -19,6 +21,7 @@ from simulators.faults import (
     omission,
     placeholders,
     precomputed,
+    processed,
     ranks,
     reordering,
     request,
@@ -51,12 +54,14 @@ from simulators.payload import (
     CAMERA,
     CHUNKS,
     DEGREES,
+    EMBEDDINGS,
     FRAMES,
     GRIDS,
     GROUP,
     MASKS,
     PLACEHOLDERS,
     PRECOMPUTED,
+    PROCESSED,
     REPLY,
     REQUEST,
     RESULTS,
@@ -68,12 +73,15 @@ from simulators.payload import (
 
 _BOTH = (REPLY, ROWS)
 _LISTS = (*_BOTH, GRIDS, SEEDS, SPLITS)
-_THINGS = (*_LISTS, GROUP, RESULTS, FRAMES, CHUNKS, MASKS, PLACEHOLDERS, PRECOMPUTED)
+_THINGS = (
+    *_LISTS, GROUP, RESULTS, FRAMES, CHUNKS, MASKS, PLACEHOLDERS, PRECOMPUTED, EMBEDDINGS,
+)  # fmt: skip
 
 # One row a fault: name, kind, change, forms of payload, places, picture.
 # fmt: off
 _TABLE = (
-    Fault("noop", "noop", noop, (*_THINGS, ANSWER, REQUEST, SIZE, CAMERA, DEGREES), whole,
+    Fault("noop", "noop", noop,
+          (*_THINGS, ANSWER, REQUEST, SIZE, CAMERA, DEGREES, PROCESSED), whole,
           "[a b c] -> [a b c]", benign=True),
     Fault("omission", "omission", omission.omission, _THINGS, each, "[a b c] -> [a c]"),
     Fault("usage-omission", "omission", omission.usage_omission, (ROWS,), whole,
@@ -353,6 +361,9 @@ _TABLE = (
     *degrees.FAULTS,
     *placeholders.FAULTS,
     *precomputed.FAULTS,
+    *embeddings.FAULTS,
+    *counts.FAULTS,
+    *processed.FAULTS,
 )
 # fmt: on
 

@@ -11,6 +11,7 @@ from simulators.ar_server.asking import batch_request
 from simulators.camera_rows import honest_camera
 from simulators.degrees import honest_degrees
 from simulators.denoiser_results import honest_results
+from simulators.encoder import honest_items
 from simulators.faults import _TABLE, FAULTS, Fault
 from simulators.generate_request import honest_request
 from simulators.http_answer import json_answer
@@ -20,12 +21,14 @@ from simulators.payload import (
     CAMERA,
     CHUNKS,
     DEGREES,
+    EMBEDDINGS,
     FRAMES,
     GRIDS,
     GROUP,
     MASKS,
     PLACEHOLDERS,
     PRECOMPUTED,
+    PROCESSED,
     RECORDS,
     REPLY,
     REQUEST,
@@ -41,6 +44,7 @@ from simulators.payload import (
 from simulators.picture_size import honest_size
 from simulators.placeholder_rows import Layout, honest_placeholders, honest_precomputed
 from simulators.prior_rows import assembled, honest_rows
+from simulators.processed_media import honest_output
 from simulators.request_group import honest_group
 from simulators.rng import stream
 from simulators.scheduler import honest_batch
@@ -77,6 +81,10 @@ def payload(form: str, count: int) -> Payload:
         return honest_camera(2, True)
     if form == DEGREES:
         return honest_degrees(4, 8)
+    if form == EMBEDDINGS:
+        return honest_items(count)
+    if form == PROCESSED:
+        return honest_output(count)
     if form == MASKS:
         return honest_masks(count, True, (48, 80))
     if form == PLACEHOLDERS:
@@ -122,6 +130,12 @@ def whole(changed: Payload) -> str:
     """Return all of a payload as text, so that any change shows."""
     if changed.form == ROWS:
         return repr(assembled(changed)) + repr(changed.beside)
+    if changed.form == PROCESSED:
+        fields = [
+            (k, type(v), getattr(v, "tolist", lambda v=v: v)())
+            for k, v in changed.records[0].items()
+        ]
+        return repr(fields) + repr(changed.beside)
     bodies = [a.body for a in changed.records] if changed.form == ANSWER else []
     return repr(changed) + repr(bodies) + repr(changed.beside)
 
