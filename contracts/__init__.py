@@ -17,6 +17,7 @@ from contracts import (
     ar_split,
     ar_tokens,
     ar_transport,
+    encoder_parts,
     image_crop,
     image_resolution,
     krea2_ragged,
@@ -69,6 +70,7 @@ CONTRACTS = {
         shard_all_to_all,
         shard_gather,
         shard_degrees,
+        encoder_parts,
     )
 }
 

@@ -6,6 +6,7 @@ A new seam is its contract, its consumer and one row here.
 from collections.abc import Mapping
 
 from contracts.releases import Span
+from harness.encoder_link_seams import ENCODER_LINK_SEAMS
 from harness.glm_image_rows import GLM_IMAGE, RECORDS_DIM, SEEDS_DIM, SHAPE_DIM
 from harness.image_seams import IMAGE_SEAMS
 from harness.request_seams import REQUEST_SEAMS
@@ -170,6 +171,7 @@ _TABLE = (
     *IMAGE_SEAMS,
     *SHARDING_SEAMS,
     *SHARD_SEAMS,
+    *ENCODER_LINK_SEAMS,
 )
 
 #: Every seam, by name.

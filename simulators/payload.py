@@ -52,6 +52,8 @@ MASKS = "masks"
 SPLITS = "splits"
 #: Form of a payload: the degrees of parallelism that a launcher tells, in one record.
 DEGREES = "degrees"
+#: Form of a payload: the parts of an encoder's embedding, in the order in which they arrive.
+PARTS = "parts"
 
 
 @dataclass(frozen=True)

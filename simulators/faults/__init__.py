@@ -17,6 +17,7 @@ from simulators.faults import (
     masks,
     merge,
     omission,
+    parts,
     ranks,
     reordering,
     request,
@@ -53,6 +54,7 @@ from simulators.payload import (
     GRIDS,
     GROUP,
     MASKS,
+    PARTS,
     REPLY,
     REQUEST,
     RESULTS,
@@ -64,7 +66,7 @@ from simulators.payload import (
 
 _BOTH = (REPLY, ROWS)
 _LISTS = (*_BOTH, GRIDS, SEEDS, SPLITS)
-_THINGS = (*_LISTS, GROUP, RESULTS, FRAMES, CHUNKS, MASKS)
+_THINGS = (*_LISTS, GROUP, RESULTS, FRAMES, CHUNKS, MASKS, PARTS)
 
 # One row a fault: name, kind, change, forms of payload, places, picture.
 # fmt: off
@@ -347,6 +349,7 @@ _TABLE = (
     *ranks.FAULTS,
     *exchanges.FAULTS,
     *degrees.FAULTS,
+    *parts.FAULTS,
 )
 # fmt: on
 
