@@ -18,6 +18,7 @@ from contracts import (
     ar_tokens,
     ar_transport,
     encoder_parts,
+    encoder_request,
     image_crop,
     image_resolution,
     krea2_ragged,
@@ -71,6 +72,7 @@ CONTRACTS = {
         shard_gather,
         shard_degrees,
         encoder_parts,
+        encoder_request,
     )
 }
 

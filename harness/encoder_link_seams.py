@@ -5,7 +5,7 @@
 
 from contracts.releases import Span
 from harness.seam import Dim, Seam, Space, one_of, whole_number
-from simulators.payload import PARTS
+from simulators.payload import ENCODE, PARTS
 
 _DISAGGREGATION = "sglang.srt.disaggregation"
 #: The receiver moved when the encoder became a package.
@@ -31,6 +31,19 @@ _PARTS_TWICE = (
     (("part-grids-swapped", (0, 1)), ("part-embeddings-swapped", (0, 1))),
 )
 
+_ITEMS_DIM = Dim("items of one part, 1 to 8", whole_number(1, 8))
+_ONE_MODALITY = Dim("image, video or audio", one_of("image", "video", "audio"), "image")
+_HASHES = Dim("yes or no: whether the items' hashes are sent too", one_of("yes", "no"), "yes")
+#: Faults that change nothing where there is one hash, or none.
+_OF_SEVERAL_HASHES = ("encode-hashes-turned", "encode-hashes-alike")
+_REQUESTS_TWICE = (
+    (("encode-hashes-object", ()), ("encode-index-count", ())),
+    (("encode-count-zero", ()), ("encode-index-negative", ())),
+    (("encode-id-foreign", ()), ("substitution", (0,))),
+    (("encode-hashes-short", ()), ("omission", (1,))),
+    (("encode-modality-unknown", ()), ("encode-items-empty", ())),
+)
+
 ENCODER_LINK_SEAMS = (
     Seam(
         name="encoder-parts",
@@ -51,6 +64,29 @@ ENCODER_LINK_SEAMS = (
             Space(
                 {"records": ("1", "2"), "dtype": ("float16", "bfloat16")},
                 faults=_OF_A_DTYPE,
+                every_place=False,
+            ),
+        ),
+    ),
+    Seam(
+        name="encoder-request",
+        consumer="harness.consumers.encoder_request:EncoderRequest",
+        forms=(ENCODE,),
+        modules=((Span(), f"{_DISAGGREGATION}.encoder.runtime"),),
+        symbol="validate_encode_request",
+        dims={"records": _ITEMS_DIM, "modality": _ONE_MODALITY, "hashes": _HASHES},
+        spaces=(
+            Space({"records": ("1",)}, without=_OF_SEVERAL_HASHES),
+            Space({"records": ("2",)}, composites=_REQUESTS_TWICE),
+            Space({"records": ("3",)}, scopes=("records", "items")),
+            Space(
+                {"records": ("2",), "modality": ("video", "audio")},
+                faults=("encode-modality-*", "encode-item-*", "substitution"),
+                every_place=False,
+            ),
+            Space(
+                {"records": ("2",), "hashes": ("no",)},
+                faults=("encode-index-*", "encode-count-*", "encode-items-*", "omission"),
                 every_place=False,
             ),
         ),

@@ -54,6 +54,9 @@ SPLITS = "splits"
 DEGREES = "degrees"
 #: Form of a payload: the parts of an encoder's embedding, in the order in which they arrive.
 PARTS = "parts"
+#: Form of a payload: a request to encode, one record for each item: see
+#: `simulators.encode_request`.
+ENCODE = "encode"
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from typing import Any
 
 from harness.consumers.consumer import Lie, Output, outcome_of
 from harness.consumers.encoder_receiver import (
-    load_receiver,
+    load_with_modality,
     part_of,
     passed_parts,
     read_embeddings,
@@ -30,7 +30,7 @@ class EncoderParts:
     def __init__(self, upstream: Upstream, module: str, device: str) -> None:
         self._upstream = upstream
         self._device = device
-        self._receiver = load_receiver(upstream, module)
+        self._receiver = load_with_modality(upstream, module)
 
     def close(self) -> None:
         """Do nothing: nothing was started."""

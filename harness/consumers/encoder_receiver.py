@@ -28,8 +28,8 @@ _REAL = (
 _META = {"IMAGE": "img_grid_thw", "VIDEO": "video_grid_thw", "AUDIO": "audio_feature_lens"}
 
 
-def load_receiver(upstream: Upstream, module: str) -> ModuleType:
-    """Return upstream's module of the receiver."""
+def load_with_modality(upstream: Upstream, module: str) -> ModuleType:
+    """Return a module of upstream's that knows the modality and reads pickled parts."""
     real = [name for name in _REAL if upstream.tree.file_of(name)]
     return upstream.load(Needs(module, real=real))
 

@@ -8,6 +8,7 @@ from simulators.faults import (
     delay,
     disconnect,
     duplication,
+    encode,
     exchanges,
     frames,
     grids,
@@ -50,6 +51,7 @@ from simulators.payload import (
     CAMERA,
     CHUNKS,
     DEGREES,
+    ENCODE,
     FRAMES,
     GRIDS,
     GROUP,
@@ -66,7 +68,7 @@ from simulators.payload import (
 
 _BOTH = (REPLY, ROWS)
 _LISTS = (*_BOTH, GRIDS, SEEDS, SPLITS)
-_THINGS = (*_LISTS, GROUP, RESULTS, FRAMES, CHUNKS, MASKS, PARTS)
+_THINGS = (*_LISTS, GROUP, RESULTS, FRAMES, CHUNKS, MASKS, PARTS, ENCODE)
 
 # One row a fault: name, kind, change, forms of payload, places, picture.
 # fmt: off
@@ -350,6 +352,7 @@ _TABLE = (
     *exchanges.FAULTS,
     *degrees.FAULTS,
     *parts.FAULTS,
+    *encode.FAULTS,
 )
 # fmt: on
 
