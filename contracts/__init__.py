@@ -19,6 +19,7 @@ from contracts import (
     ar_transport,
     encoder_parts,
     encoder_request,
+    encoder_transport_mode,
     image_crop,
     image_resolution,
     krea2_ragged,
@@ -73,6 +74,7 @@ CONTRACTS = {
         shard_degrees,
         encoder_parts,
         encoder_request,
+        encoder_transport_mode,
     )
 }
 

@@ -6,7 +6,8 @@
 
 The payload is the request. What was asked for says `req_id`, `modality`, `items` (how many),
 `num_parts`, `part_idx` and `hashes` (those of the items). Refusals are returned: as a text, which
-becomes the body of a 400.
+becomes the body of a 400. What is let through may still be refused by a later step: a number of
+hashes that is not that of the grids is, by encoder-layout's.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,12 +21,17 @@ _SOURCE = Source("0.5.23", "srt/disaggregation/encoder/runtime.py", "validate_en
 _MODALITIES = ("IMAGE", "VIDEO", "AUDIO")
 
 
-def _guarded(name: str, sentence: str, text: str) -> Clause:
-    return Clause(name, sentence, guards=(Guard(RETURNED, text, Span("0.5.20"), _SOURCE),))
+def _guarded(name: str, sentence: str, text: str, direct: bool = False) -> Clause:
+    guard = Guard(RETURNED, text, Span("0.5.20"), _SOURCE, direct=direct)
+    return Clause(name, sentence, guards=(guard,))
 
 
 REQUEST_OBJECT = _guarded(
-    "request-object", "A request is an object.", "request is not a dict: {got}"
+    # The server's framework answers what is no object with a 422 of its own.
+    "request-object",
+    "A request is an object.",
+    "request is not a dict: {got}",
+    direct=True,
 )
 ID_TEXT = _guarded("id-text", "It has an id, a text.", "missing or invalid req_id")
 MODALITY_TEXT = _guarded(

@@ -5,7 +5,7 @@
 
 from contracts.releases import Span
 from harness.seam import Dim, Seam, Space, one_of, whole_number
-from simulators.payload import ENCODE, PARTS
+from simulators.payload import ENCODE, PARTS, URLS
 
 _DISAGGREGATION = "sglang.srt.disaggregation"
 #: The receiver moved when the encoder became a package.
@@ -42,6 +42,20 @@ _REQUESTS_TWICE = (
     (("encode-id-foreign", ()), ("substitution", (0,))),
     (("encode-hashes-short", ()), ("omission", (1,))),
     (("encode-modality-unknown", ()), ("encode-items-empty", ())),
+)
+
+_ENCODERS_DIM = Dim("encoders, 1 to 8", whole_number(1, 8))
+_MODE = Dim("http or grpc", one_of("http", "grpc"))
+_TOLD = Dim(
+    "how it is told: by call, or by server, in its arguments and environment",
+    one_of("call", "server"),
+    "call",
+)
+_URLS_TWICE = (
+    (("encoder-url-null", (1,)), ("encoder-url-other", (0,))),
+    (("encoder-url-null", (0,)), ("encoder-url-other", (1,))),
+    (("mode-unknown", ()), ("encoder-url-null", (0,))),
+    (("mode-other", ()), ("encoder-url-secure", (1,))),
 )
 
 ENCODER_LINK_SEAMS = (
@@ -89,6 +103,19 @@ ENCODER_LINK_SEAMS = (
                 faults=("encode-index-*", "encode-count-*", "encode-items-*", "omission"),
                 every_place=False,
             ),
+        ),
+    ),
+    Seam(
+        name="encoder-transport-mode",
+        consumer="harness.consumers.encoder_transport_mode:EncoderTransportMode",
+        forms=(URLS,),
+        modules=RECEIVER,
+        symbol="create_mm_receiver",
+        dims={"records": _ENCODERS_DIM, "mode": _MODE, "told": _TOLD},
+        spaces=(
+            Space({"records": ("1", "3"), "mode": ("http", "grpc")}),
+            Space({"records": ("2",), "mode": ("http", "grpc")}, composites=_URLS_TWICE),
+            Space({"records": ("2",), "mode": ("http", "grpc"), "told": ("server",)}),
         ),
     ),
 )

@@ -57,6 +57,8 @@ PARTS = "parts"
 #: Form of a payload: a request to encode, one record for each item: see
 #: `simulators.encode_request`.
 ENCODE = "encode"
+#: Form of a payload: the URLs of encoders, and beside them the `mode` of transport.
+URLS = "urls"
 
 
 @dataclass(frozen=True)

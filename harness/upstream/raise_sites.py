@@ -136,10 +136,35 @@ def _find_made(file: Path, guard: Guard) -> RaiseSite | None:
         if symbol == guard.maker
     ]
     said = any(re.match(re.escape(text).replace(r"\{\}", ".*"), wanted) for text in words)
+    if guard.maker in _held(file, guard.source.symbol, wanted):
+        return _find_raise_of(file, guard)
     for symbol, node in _nodes(_parsed(file), "", ast.Raise):
         made = isinstance(node.exc, ast.Call) and ast.unparse(node.exc.func) == guard.maker
         if said and made and symbol == guard.source.symbol:
             return RaiseSite(node.lineno, node.end_lineno or node.lineno, guard.error, symbol)
+    return None
+
+
+def _held(file: Path, symbol: str, wanted: str) -> set[str]:
+    """Return the names of the variables that hold a text in a function."""
+    return {
+        target.id
+        for where, node in _nodes(_parsed(file), "", ast.Assign)
+        if where == symbol and wanted in _text(node.value)
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
+
+
+def _find_raise_of(file: Path, guard: Guard) -> RaiseSite | None:
+    """Return the statement that raises an error with the text that a variable holds."""
+    for symbol, node in _nodes(_parsed(file), "", ast.Raise):
+        call = node.exc
+        if symbol != guard.source.symbol or not isinstance(call, ast.Call):
+            continue
+        held = [arg.id for arg in call.args if isinstance(arg, ast.Name)]
+        if guard.maker in held and ast.unparse(call.func).endswith(guard.error):
+            return _site(node, guard.error, symbol)
     return None
 
 

@@ -9,6 +9,7 @@ from simulators.faults import (
     disconnect,
     duplication,
     encode,
+    encoder_urls,
     exchanges,
     frames,
     grids,
@@ -64,6 +65,7 @@ from simulators.payload import (
     SEEDS,
     SIZE,
     SPLITS,
+    URLS,
 )
 
 _BOTH = (REPLY, ROWS)
@@ -73,7 +75,7 @@ _THINGS = (*_LISTS, GROUP, RESULTS, FRAMES, CHUNKS, MASKS, PARTS, ENCODE)
 # One row a fault: name, kind, change, forms of payload, places, picture.
 # fmt: off
 _TABLE = (
-    Fault("noop", "noop", noop, (*_THINGS, ANSWER, REQUEST, SIZE, CAMERA, DEGREES), whole,
+    Fault("noop", "noop", noop, (*_THINGS, ANSWER, REQUEST, SIZE, CAMERA, DEGREES, URLS), whole,
           "[a b c] -> [a b c]", benign=True),
     Fault("omission", "omission", omission.omission, _THINGS, each, "[a b c] -> [a c]"),
     Fault("usage-omission", "omission", omission.usage_omission, (ROWS,), whole,
@@ -353,6 +355,7 @@ _TABLE = (
     *degrees.FAULTS,
     *parts.FAULTS,
     *encode.FAULTS,
+    *encoder_urls.FAULTS,
 )
 # fmt: on
 
