@@ -20,6 +20,7 @@ from contracts import (
     encoder_parts,
     encoder_request,
     encoder_transport_mode,
+    encoder_zmq_frame,
     image_crop,
     image_resolution,
     krea2_ragged,
@@ -75,6 +76,7 @@ CONTRACTS = {
         encoder_parts,
         encoder_request,
         encoder_transport_mode,
+        encoder_zmq_frame,
     )
 }
 

@@ -51,6 +51,18 @@ _TOLD = Dim(
     one_of("call", "server"),
     "call",
 )
+_OF_A_MESSAGE = (
+    "message-*", "omission", "duplication", "substitution", "part-shape-*", "part-index-*",
+    "part-count-*", "parts-count-*", "part-repeated", "part-plain", "part-modality-*",
+    "part-embedding-foreign", "part-embedding-none", "part-row-lost", "part-rows-wider",
+    "part-grid-list", "part-grid-none", "part-dtype-other", "part-request-foreign",
+)  # fmt: skip
+_MESSAGES_TWICE = (
+    (("message-dtype-alike", (0,)), ("message-rows-cut", (1,))),
+    (("part-shape-turned", (0,)), ("message-rows-swapped", (0, 1))),
+    (("message-error-foreign", (0,)), ("part-index-text", (1,))),
+    (("message-head-junk", (1,)), ("message-error", (0,))),
+)
 _URLS_TWICE = (
     (("encoder-url-null", (1,)), ("encoder-url-other", (0,))),
     (("encoder-url-null", (0,)), ("encoder-url-other", (1,))),
@@ -116,6 +128,29 @@ ENCODER_LINK_SEAMS = (
             Space({"records": ("1", "3"), "mode": ("http", "grpc")}),
             Space({"records": ("2",), "mode": ("http", "grpc")}, composites=_URLS_TWICE),
             Space({"records": ("2",), "mode": ("http", "grpc"), "told": ("server",)}),
+        ),
+    ),
+    Seam(
+        name="encoder-zmq-frame",
+        consumer="harness.consumers.encoder_zmq_frame:EncoderZmqFrame",
+        forms=(PARTS,),
+        modules=RECEIVER,
+        symbol="MultiModalEmbeddingData.from_embedding_data",
+        dims={"records": _PARTS_DIM, "modality": _MODALITY, "dtype": _DTYPE},
+        spaces=(
+            Space({"records": ("1", "2")}, faults=_OF_A_MESSAGE),
+            Space({"records": ("2",)}, faults=("noop",), composites=_MESSAGES_TWICE),
+            Space({"records": ("3",)}, scopes=("messages",)),
+            Space(
+                {"records": ("2",), "dtype": ("float16", "bfloat16")},
+                faults=("message-*", "part-shape-*", "part-dtype-other"),
+            ),
+            Space(
+                {"records": ("2",), "modality": ("video", "audio", "mixed")},
+                faults=_OF_A_MESSAGE,
+                without=("message-head-*", "part-count-*", "part-index-*"),
+                every_place=False,
+            ),
         ),
     ),
 )

@@ -3,7 +3,7 @@
 A record is one part: `kind` (what the object is), `request` (whose id it carries), `suffix` (the
 index at the end of the id of a part), `num_parts`, `part_idx`, `modality` (a name; `as_text`: sent
 as that text), `grid`, `embedding`, `shape` (None: the embedding's own), `dtype` (None: its own),
-`error`, and `frames`: what happens to the message that carries it.
+`error`, and what happens to the message that carries it: see `simulators.part_messages`.
 
 Part p holds one item, or two where p is odd. A grid is of two by two cells a row, (items, 3); of
 audio it is the lengths of features, (items,), with two frames a row.
@@ -99,6 +99,7 @@ def _record(request: str, index: int, count: int, modality: str, grid: "torch.Te
         "dtype": None,
         "error": None,
         "frames": "whole",
+        "bytes_of": None,
     }
 
 

@@ -121,6 +121,8 @@ def _find_returned(file: Path, wanted: str) -> RaiseSite | None:
 def _says(node: ast.Assign | ast.Return | ast.Expr, wanted: str) -> bool:
     if wanted == "{}":
         # What is passed on word for word: it is taken out of the message as its `error`.
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and node.value.args:
+            return ast.unparse(node.value.args[0]).endswith(".error_msg")
         targets = node.targets if isinstance(node, ast.Assign) else []
         taken = isinstance(node, ast.Assign) and isinstance(node.value, ast.Call)
         return taken and any(isinstance(t, ast.Name) and t.id == "error" for t in targets)

@@ -18,6 +18,7 @@ from simulators.faults import (
     ids,
     masks,
     merge,
+    messages,
     omission,
     parts,
     ranks,
@@ -354,6 +355,7 @@ _TABLE = (
     *exchanges.FAULTS,
     *degrees.FAULTS,
     *parts.FAULTS,
+    *messages.FAULTS,
     *encode.FAULTS,
     *encoder_urls.FAULTS,
 )
