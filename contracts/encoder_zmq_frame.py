@@ -22,6 +22,7 @@ from contracts.clauses.embedding_part import (
     NONE_FOLLOWS,
     PART,
     PARTS_COMPLETE,
+    TEXTS,
     Found,
     Gathering,
     part_clauses,
@@ -40,6 +41,8 @@ _OLD = Source(
 )
 _MOVED = "0.5.19"
 _FAILED = "Failed to decode embedding message"
+#: The same, with what the check of a part's head says.
+_WHY = f"{_FAILED}: {{why}}"
 #: Since then a message that cannot be read fails its request, and not the scheduler's loop.
 _CAUGHT = "0.5.17"
 #: How the numbers of a dtype are read; bfloat16 is the upper half of a float32.
@@ -52,10 +55,17 @@ def _failed(text: str = _FAILED, since: str = _CAUGHT) -> tuple[Guard, ...]:
     return (Guard(RETURNED, text, Span(first), _NEW), *before)
 
 
-HEAD = part_clauses(
-    lambda text, symbol: _failed(f"{_FAILED}: {text}", "0.5.20"),
-    lambda text, symbol: _failed(f"{_FAILED}: {text}"),
-)
+def _checked(text: str, symbol: str) -> tuple[Guard, ...]:
+    return _failed(_WHY, "0.5.20")
+
+
+def _known(text: str, symbol: str) -> tuple[Guard, ...]:
+    raised = Source(_OLD.release, _OLD.path, symbol)
+    before = Guard("ValueError", text, Span(until=_CAUGHT), raised)
+    return (*_failed(_WHY), before)
+
+
+HEAD = part_clauses(_checked, _known)
 HEAD_READABLE = Clause(
     "head-readable",
     "The first frame is a pickle of what is allowed.",
@@ -127,11 +137,16 @@ def _walk(
     payload: Sequence[Mapping[str, Any]], request: Mapping[str, Any], owner_of: OwnerOf | None
 ) -> Found:
     for finding in _walk_messages(payload, request, owner_of):
-        if isinstance(finding, Violation) and finding.incidental:
-            # What is raised by accident is caught, and told by the state of the request.
-            yield replace(finding, incidental=(*finding.incidental, RETURNED))
-        else:
+        if not isinstance(finding, Violation):
             yield finding
+            continue
+        if text := TEXTS.get(finding.clause.name):
+            why = text.format(**finding.fields)
+            finding = replace(finding, fields={**finding.fields, "why": why})
+        if finding.incidental:
+            # What is raised by accident is caught, and told by the state of the request.
+            finding = replace(finding, incidental=(*finding.incidental, RETURNED))
+        yield finding
 
 
 def _walk_messages(

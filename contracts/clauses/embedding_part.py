@@ -26,6 +26,16 @@ PLURAL = {"IMAGE": "images", "VIDEO": "videos", "AUDIO": "audios"}
 CELLS, FRAMES = 4, 2
 
 Found = Iterator[Violation | Unchecked]
+#: What upstream says of a part's head, by the name of the clause that it breaks.
+TEXTS = {
+    "part-kind": "expected EmbeddingData, got {got}",
+    "part-count-positive": "num_parts must be a positive integer",
+    "part-index-within": "part_idx must be in [0, {count}), got {got}",
+    "part-same-request": "embedding req_id mismatch: expected {expected}, got {got}",
+    "part-count-same": "num_parts changed from {expected} to {got}",
+    "part-once": "duplicate embedding part {index}",
+    "part-modality-known": "Invalid modality: {got}",
+}
 #: Makes the guards of a text that upstream raises with, from the function that raises.
 Guarded = Callable[[str, str], tuple[Guard, ...]]
 
@@ -60,22 +70,24 @@ def part_clauses(guarded: Guarded, known: Guarded) -> PartClauses:
         known: Makes those of the check of the modality.
     """
     check = "_validate_embedding_part"
+
+    def clause(name: str, sentence: str) -> Clause:
+        return Clause(name, sentence, guarded(TEXTS[name], check))
+
+    modality = "part-modality-known"
     return PartClauses(
-        Clause("part-kind", f"A part is an `{PART}`.",
-               guarded("expected EmbeddingData, got {got}", check)),
-        Clause("part-count-positive", "The number of parts is a positive int.",
-               guarded("num_parts must be a positive integer", check)),
-        Clause("part-index-within", "A part's index is an int below the number of parts.",
-               guarded("part_idx must be in [0, {count}), got {got}", check)),
-        Clause("part-same-request", "All parts say the request of the first.",
-               guarded("embedding req_id mismatch: expected {expected}, got {got}", check)),
-        Clause("part-count-same", "All parts say the number of parts that the first says.",
-               guarded("num_parts changed from {expected} to {got}", check)),
-        Clause("part-once", "Each part comes once.",
-               guarded("duplicate embedding part {index}", check)),
-        Clause("part-modality-known", "The modality is an image, a video or audio.",
-               known("Invalid modality: {got}", "MultiModalEmbeddingData._set_part_grid")),
-    )  # fmt: skip
+        clause("part-kind", f"A part is an `{PART}`."),
+        clause("part-count-positive", "The number of parts is a positive int."),
+        clause("part-index-within", "A part's index is an int below the number of parts."),
+        clause("part-same-request", "All parts say the request of the first."),
+        clause("part-count-same", "All parts say the number of parts that the first says."),
+        clause("part-once", "Each part comes once."),
+        Clause(
+            modality,
+            "The modality is an image, a video or audio.",
+            known(TEXTS[modality], "MultiModalEmbeddingData._set_part_grid"),
+        ),
+    )
 
 
 REQUEST_ASKED = Clause("part-request-asked", "The first part says the request that waits for it.")

@@ -18,7 +18,7 @@ from harness.consumers.encoder_receiver import (
 )
 from harness.outcome import Passed, Run
 from harness.upstream.loading import Upstream
-from simulators.encoder_parts import honest_parts
+from simulators.embedding_parts import honest_parts
 from simulators.payload import Payload
 
 _MODEL = "qwen2_5_vl"

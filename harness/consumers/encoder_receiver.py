@@ -14,7 +14,7 @@ from contracts.contract import Origin
 from harness.consumers.consumer import Output, spans
 from harness.outcome import Passed, Span, Whose
 from harness.upstream.loading import Needs, Upstream
-from simulators.encoder_parts import OTHER, REQUEST, grids, modalities, owner_name, reader
+from simulators.embedding_parts import OTHER, REQUEST, grids, modalities, owner_name, reader
 from simulators.part_rows import WIDTH
 from simulators.payload import Payload
 

@@ -28,7 +28,7 @@ from harness.outcome import Ending, Outcome, Passed, Raised, Run
 from harness.upstream.hermetic import provide
 from harness.upstream.loading import Upstream
 from harness.upstream.touches import Provided
-from simulators.encoder_parts import REQUEST, honest_parts
+from simulators.embedding_parts import REQUEST, honest_parts
 from simulators.part_messages import frames_of, message_of, part_id
 from simulators.payload import Payload
 

@@ -146,7 +146,7 @@ FAULTS = (
            "skew"),
     _field("encode-hashes-turned", "hashes", lambda p: [*_hashes(p)[1:], *_hashes(p)[:1]],
            "[h j] -> [j h]", "reordering"),
-    _field("encode-hashes-alike", "hashes", lambda p: [_hashes(p)[0]] * len(_hashes(p)),
+    _field("encode-hashes-alike", "hashes", lambda p: _hashes(p)[:1] * len(_hashes(p)),
            "[h j] -> [h h]", "duplication"),
     _field("encode-hashes-nulls", "hashes", lambda p: [None] * len(_hashes(p)),
            "[h j] -> [null null]"),

@@ -108,7 +108,9 @@ def _lengthened(grid: Any) -> Any:
 
 def _turned(grid: Any) -> Any:
     # Rows for columns of a picture; of audio, the first item's length for the last one's.
-    return grid[:, [0, 2, 1]] if grid.dim() == 2 else grid.flip(0) + 1
+    if grid.dim() == 2:
+        return grid[:, [0, *range(grid.shape[1] - 1, 0, -1)]]
+    return grid.flip(0) + 1
 
 
 def _wider(rows: Any) -> Any:

@@ -11,6 +11,9 @@ from simulators.ar_server.asking import batch_request
 from simulators.camera_rows import honest_camera
 from simulators.degrees import honest_degrees
 from simulators.denoiser_results import honest_results
+from simulators.embedding_parts import honest_parts
+from simulators.encode_request import honest_encode
+from simulators.encoder_urls import honest_urls
 from simulators.faults import _TABLE, FAULTS, Fault
 from simulators.generate_request import honest_request
 from simulators.http_answer import json_answer
@@ -20,10 +23,12 @@ from simulators.payload import (
     CAMERA,
     CHUNKS,
     DEGREES,
+    ENCODE,
     FRAMES,
     GRIDS,
     GROUP,
     MASKS,
+    PARTS,
     RECORDS,
     REPLY,
     REQUEST,
@@ -32,6 +37,7 @@ from simulators.payload import (
     SEEDS,
     SIZE,
     SPLITS,
+    URLS,
     JsonItem,
     Payload,
     plain,
@@ -76,6 +82,12 @@ def payload(form: str, count: int) -> Payload:
         return honest_degrees(4, 8)
     if form == MASKS:
         return honest_masks(count, True, (48, 80))
+    if form == PARTS:
+        return honest_parts(count, "image", "float16")
+    if form == ENCODE:
+        return honest_encode(count, "image", hashed=True)
+    if form == URLS:
+        return honest_urls(count, "http")
     if form == SIZE:
         return honest_size(64, 96)
     if form == SPLITS:
