@@ -17,6 +17,7 @@ from contracts import (
     ar_split,
     ar_tokens,
     ar_transport,
+    encoder_destinations,
     encoder_parts,
     encoder_request,
     encoder_transport_mode,
@@ -77,6 +78,7 @@ CONTRACTS = {
         encoder_request,
         encoder_transport_mode,
         encoder_zmq_frame,
+        encoder_destinations,
     )
 }
 

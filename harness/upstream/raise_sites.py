@@ -72,10 +72,12 @@ def guard_site(file: Path, guard: Guard) -> RaiseSite | None:
         return _find_reraise(file, guard.caught)
     if guard.maker:
         return _find_made(file, guard)
-    return find_raise(file, guard.error, guard.text, guard.source.symbol)
+    return find_raise(file, guard.error, guard.text, guard.source.symbol, guard.which)
 
 
-def find_raise(file: Path, error: str, text: str, symbol: str = "") -> RaiseSite | None:
+def find_raise(
+    file: Path, error: str, text: str, symbol: str = "", which: int = 0
+) -> RaiseSite | None:
     """Return the statement that raises an error with a text, or None if there is none.
 
     An `assert` with a text is one too, of an AssertionError.
@@ -85,6 +87,7 @@ def find_raise(file: Path, error: str, text: str, symbol: str = "") -> RaiseSite
         error: Name of the error's type; `RETURNED` for a text that is returned.
         text: The documented text; its `{fields}` stand for anything that is filled in.
         symbol: The function that holds it, where several say the same.
+        which: Which of several statements in that function, counted from 0.
     """
     wanted = _FIELD.sub("{}", text)
     if error == RETURNED:
@@ -92,7 +95,7 @@ def find_raise(file: Path, error: str, text: str, symbol: str = "") -> RaiseSite
     found = [site for site, said in _refusals(file, error) if wanted in said]
     # The same words may stand in several functions.
     own = [site for site in found if site.symbol == symbol]
-    return next(iter([*own, *found]), None)
+    return next(iter([*own[which:], *found]), None)
 
 
 def _refusals(file: Path, error: str) -> Iterator[tuple[RaiseSite, str]]:

@@ -22,6 +22,7 @@ from simulators.faults import (
     omission,
     parts,
     ranks,
+    receive_urls,
     reordering,
     request,
     results,
@@ -53,6 +54,7 @@ from simulators.payload import (
     CAMERA,
     CHUNKS,
     DEGREES,
+    DESTINATIONS,
     ENCODE,
     FRAMES,
     GRIDS,
@@ -71,7 +73,7 @@ from simulators.payload import (
 
 _BOTH = (REPLY, ROWS)
 _LISTS = (*_BOTH, GRIDS, SEEDS, SPLITS)
-_THINGS = (*_LISTS, GROUP, RESULTS, FRAMES, CHUNKS, MASKS, PARTS, ENCODE)
+_THINGS = (*_LISTS, GROUP, RESULTS, FRAMES, CHUNKS, MASKS, PARTS, ENCODE, DESTINATIONS)
 
 # One row a fault: name, kind, change, forms of payload, places, picture.
 # fmt: off
@@ -358,6 +360,7 @@ _TABLE = (
     *messages.FAULTS,
     *encode.FAULTS,
     *encoder_urls.FAULTS,
+    *receive_urls.FAULTS,
 )
 # fmt: on
 

@@ -23,6 +23,7 @@ from simulators.payload import (
     CAMERA,
     CHUNKS,
     DEGREES,
+    DESTINATIONS,
     ENCODE,
     FRAMES,
     GRIDS,
@@ -44,6 +45,7 @@ from simulators.payload import (
 )
 from simulators.picture_size import honest_size
 from simulators.prior_rows import assembled, honest_rows
+from simulators.receive_urls import honest_registrations
 from simulators.request_group import honest_group
 from simulators.rng import stream
 from simulators.scheduler import honest_batch
@@ -86,6 +88,8 @@ def payload(form: str, count: int) -> Payload:
         return honest_parts(count, "image", "float16")
     if form == ENCODE:
         return honest_encode(count, "image", hashed=True)
+    if form == DESTINATIONS:
+        return honest_registrations(count)
     if form == URLS:
         return honest_urls(count, "http")
     if form == SIZE:
