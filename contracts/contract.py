@@ -57,8 +57,11 @@ class Guard:
     direct: bool = False
     #: The error that upstream catches, logs and raises again, where that is the check.
     caught: str = ""
-    #: The function that words the error, where it is not worded where it is raised.
+    #: The function that words the error, or the variable that holds its text, where it is not
+    #: worded where it is raised.
     maker: str = ""
+    #: Which of several statements in its function that say the same, counted from 0.
+    which: int = 0
     #: Why no entry can reach the check; the clause is then assumed, and the check is listed.
     unreachable: str = ""
 

@@ -63,6 +63,16 @@ EMBEDDINGS = "embeddings"
 #: Form of a payload: one processor's output for a batch, its fields in one record, and beside it
 #: the `merge_size` that the processor says: see `simulators.processed_media`.
 PROCESSED = "processed"
+#: Form of a payload: the parts of an encoder's embedding, in the order in which they arrive.
+PARTS = "parts"
+#: Form of a payload: a request to encode, one record for each item: see
+#: `simulators.encode_request`.
+ENCODE = "encode"
+#: Form of a payload: the URLs of encoders, and beside them the `mode` of transport.
+URLS = "urls"
+#: Form of a payload: registrations of ranks at the encoder, and beside them the `states` of the
+#: requests there.
+DESTINATIONS = "destinations"
 
 
 @dataclass(frozen=True)

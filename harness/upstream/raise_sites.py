@@ -72,10 +72,12 @@ def guard_site(file: Path, guard: Guard) -> RaiseSite | None:
         return _find_reraise(file, guard.caught)
     if guard.maker:
         return _find_made(file, guard)
-    return find_raise(file, guard.error, guard.text, guard.source.symbol)
+    return find_raise(file, guard.error, guard.text, guard.source.symbol, guard.which)
 
 
-def find_raise(file: Path, error: str, text: str, symbol: str = "") -> RaiseSite | None:
+def find_raise(
+    file: Path, error: str, text: str, symbol: str = "", which: int = 0
+) -> RaiseSite | None:
     """Return the statement that raises an error with a text, or None if there is none.
 
     An `assert` with a text is one too, of an AssertionError.
@@ -85,6 +87,7 @@ def find_raise(file: Path, error: str, text: str, symbol: str = "") -> RaiseSite
         error: Name of the error's type; `RETURNED` for a text that is returned.
         text: The documented text; its `{fields}` stand for anything that is filled in.
         symbol: The function that holds it, where several say the same.
+        which: Which of several statements in that function, counted from 0.
     """
     wanted = _FIELD.sub("{}", text)
     if error == RETURNED:
@@ -92,7 +95,7 @@ def find_raise(file: Path, error: str, text: str, symbol: str = "") -> RaiseSite
     found = [site for site, said in _refusals(file, error) if wanted in said]
     # The same words may stand in several functions.
     own = [site for site in found if site.symbol == symbol]
-    return next(iter([*own, *found]), None)
+    return next(iter([*own[which:], *found]), None)
 
 
 @lru_cache(maxsize=256)
@@ -130,6 +133,8 @@ def _find_returned(file: Path, wanted: str, own: str) -> RaiseSite | None:
 def _says(node: ast.stmt, wanted: str) -> bool:
     if wanted == "{}":
         # What is passed on word for word: it is taken out of the message as its `error`.
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and node.value.args:
+            return ast.unparse(node.value.args[0]).endswith(".error_msg")
         targets = node.targets if isinstance(node, ast.Assign) else []
         taken = isinstance(node, ast.Assign) and isinstance(node.value, ast.Call)
         return taken and any(isinstance(t, ast.Name) and t.id == "error" for t in targets)
@@ -145,10 +150,35 @@ def _find_made(file: Path, guard: Guard) -> RaiseSite | None:
         if symbol == guard.maker
     ]
     said = any(re.match(re.escape(text).replace(r"\{\}", ".*"), wanted) for text in words)
+    if guard.maker in _held(file, guard.source.symbol, wanted):
+        return _find_raise_of(file, guard)
     for symbol, node in _nodes(_parsed(file), "", ast.Raise):
         made = isinstance(node.exc, ast.Call) and ast.unparse(node.exc.func) == guard.maker
         if said and made and symbol == guard.source.symbol:
             return RaiseSite(node.lineno, node.end_lineno or node.lineno, guard.error, symbol)
+    return None
+
+
+def _held(file: Path, symbol: str, wanted: str) -> set[str]:
+    """Return the names of the variables that hold a text in a function."""
+    return {
+        target.id
+        for where, node in _nodes(_parsed(file), "", ast.Assign)
+        if where == symbol and wanted in _text(node.value)
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    }
+
+
+def _find_raise_of(file: Path, guard: Guard) -> RaiseSite | None:
+    """Return the statement that raises an error with the text that a variable holds."""
+    for symbol, node in _nodes(_parsed(file), "", ast.Raise):
+        call = node.exc
+        if symbol != guard.source.symbol or not isinstance(call, ast.Call):
+            continue
+        held = [arg.id for arg in call.args if isinstance(arg, ast.Name)]
+        if guard.maker in held and ast.unparse(call.func).endswith(guard.error):
+            return _site(node, guard.error, symbol)
     return None
 
 

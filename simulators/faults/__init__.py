@@ -10,6 +10,8 @@ from simulators.faults import (
     disconnect,
     duplication,
     embeddings,
+    encode,
+    encoder_urls,
     exchanges,
     frames,
     grids,
@@ -18,11 +20,14 @@ from simulators.faults import (
     ids,
     masks,
     merge,
+    messages,
     omission,
+    parts,
     placeholders,
     precomputed,
     processed,
     ranks,
+    receive_urls,
     reordering,
     request,
     results,
@@ -54,11 +59,14 @@ from simulators.payload import (
     CAMERA,
     CHUNKS,
     DEGREES,
+    DESTINATIONS,
     EMBEDDINGS,
+    ENCODE,
     FRAMES,
     GRIDS,
     GROUP,
     MASKS,
+    PARTS,
     PLACEHOLDERS,
     PRECOMPUTED,
     PROCESSED,
@@ -69,19 +77,21 @@ from simulators.payload import (
     SEEDS,
     SIZE,
     SPLITS,
+    URLS,
 )
 
 _BOTH = (REPLY, ROWS)
 _LISTS = (*_BOTH, GRIDS, SEEDS, SPLITS)
 _THINGS = (
-    *_LISTS, GROUP, RESULTS, FRAMES, CHUNKS, MASKS, PLACEHOLDERS, PRECOMPUTED, EMBEDDINGS,
+    *_LISTS, GROUP, RESULTS, FRAMES, CHUNKS, MASKS, PLACEHOLDERS, PRECOMPUTED, EMBEDDINGS, PARTS,
+    ENCODE, DESTINATIONS,
 )  # fmt: skip
 
 # One row a fault: name, kind, change, forms of payload, places, picture.
 # fmt: off
 _TABLE = (
     Fault("noop", "noop", noop,
-          (*_THINGS, ANSWER, REQUEST, SIZE, CAMERA, DEGREES, PROCESSED), whole,
+          (*_THINGS, ANSWER, REQUEST, SIZE, CAMERA, DEGREES, PROCESSED, URLS), whole,
           "[a b c] -> [a b c]", benign=True),
     Fault("omission", "omission", omission.omission, _THINGS, each, "[a b c] -> [a c]"),
     Fault("usage-omission", "omission", omission.usage_omission, (ROWS,), whole,
@@ -364,6 +374,11 @@ _TABLE = (
     *embeddings.FAULTS,
     *counts.FAULTS,
     *processed.FAULTS,
+    *parts.FAULTS,
+    *messages.FAULTS,
+    *encode.FAULTS,
+    *encoder_urls.FAULTS,
+    *receive_urls.FAULTS,
 )
 # fmt: on
 

@@ -11,7 +11,10 @@ from simulators.ar_server.asking import batch_request
 from simulators.camera_rows import honest_camera
 from simulators.degrees import honest_degrees
 from simulators.denoiser_results import honest_results
+from simulators.embedding_parts import honest_parts
+from simulators.encode_request import honest_encode
 from simulators.encoder import honest_items
+from simulators.encoder_urls import honest_urls
 from simulators.faults import _TABLE, FAULTS, Fault
 from simulators.generate_request import honest_request
 from simulators.http_answer import json_answer
@@ -21,11 +24,14 @@ from simulators.payload import (
     CAMERA,
     CHUNKS,
     DEGREES,
+    DESTINATIONS,
     EMBEDDINGS,
+    ENCODE,
     FRAMES,
     GRIDS,
     GROUP,
     MASKS,
+    PARTS,
     PLACEHOLDERS,
     PRECOMPUTED,
     PROCESSED,
@@ -37,6 +43,7 @@ from simulators.payload import (
     SEEDS,
     SIZE,
     SPLITS,
+    URLS,
     JsonItem,
     Payload,
     plain,
@@ -45,6 +52,7 @@ from simulators.picture_size import honest_size
 from simulators.placeholder_rows import Layout, honest_placeholders, honest_precomputed
 from simulators.prior_rows import assembled, honest_rows
 from simulators.processed_media import honest_output
+from simulators.receive_urls import honest_registrations
 from simulators.request_group import honest_group
 from simulators.rng import stream
 from simulators.scheduler import honest_batch
@@ -91,6 +99,14 @@ def payload(form: str, count: int) -> Payload:
         return honest_placeholders(Layout(count))
     if form == PRECOMPUTED:
         return honest_precomputed(Layout(count))
+    if form == PARTS:
+        return honest_parts(count, "image", "float16")
+    if form == ENCODE:
+        return honest_encode(count, "image", hashed=True)
+    if form == DESTINATIONS:
+        return honest_registrations(count)
+    if form == URLS:
+        return honest_urls(count, "http")
     if form == SIZE:
         return honest_size(64, 96)
     if form == SPLITS:
