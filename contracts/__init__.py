@@ -18,7 +18,6 @@ from contracts import (
     ar_tokens,
     ar_transport,
     embedding_scatter,
-    encoder_destinations,
     encoder_features,
     encoder_grid_dim,
     encoder_parts,
@@ -92,7 +91,6 @@ CONTRACTS = {
         encoder_request,
         encoder_transport_mode,
         encoder_zmq_frame,
-        encoder_destinations,
     )
 }
 

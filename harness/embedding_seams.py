@@ -26,17 +26,17 @@ _DTYPE = Dim(
 )
 
 _FEW = (
-    "omission", "duplication", "reordering", "substitution", "embedding-*-lost",
-    "embedding-*-doubled", "embedding-moved", "embedding-swapped", "embedding-of-another",
+    "omission", "duplication", "reordering", "substitution", "placed-*-lost",
+    "placed-*-doubled", "placed-moved", "placed-swapped", "placed-of-another",
     "offsets-later", "offsets-longer", "offsets-shorter", "offsets-shared", "offsets-none",
     "placeholder-*",
 )  # fmt: skip
 _TWICE = (
-    (("placeholder-more-behind", (0,)), ("embedding-last-doubled", (0,))),
-    (("placeholder-last-lost", (0,)), ("embedding-last-lost", (0,))),
-    (("offsets-longer", (0,)), ("embedding-last-doubled", (0,))),
+    (("placeholder-more-behind", (0,)), ("placed-last-doubled", (0,))),
+    (("placeholder-last-lost", (0,)), ("placed-last-lost", (0,))),
+    (("offsets-longer", (0,)), ("placed-last-doubled", (0,))),
     (("placeholder-last-lost", (0,)), ("placeholder-more-behind", (1,))),
-    (("embedding-last-lost", (0,)), ("embedding-list", (1,))),
+    (("placed-last-lost", (0,)), ("placed-list", (1,))),
 )
 
 _LAYOUT = Dim(
@@ -45,17 +45,17 @@ _LAYOUT = Dim(
 )
 #: What an encoder sends; where an item stands is then the processor's own business.
 _SENT = (
-    "omission", "duplication*", "reordering*", "substitution*", "embedding-*-lost",
-    "embedding-*-doubled", "embedding-two-more", "embedding-emptied", "embedding-one-for-another",
-    "embedding-reversed", "embedding-nan", "embedding-moved", "embedding-swapped",
-    "embedding-of-another", "embedding-all-*", "received-*",
+    "omission", "duplication*", "reordering*", "substitution*", "placed-*-lost",
+    "placed-*-doubled", "placed-two-more", "placed-emptied", "placed-one-for-another",
+    "placed-reversed", "placed-nan", "placed-moved", "placed-swapped",
+    "placed-of-another", "placed-all-*", "received-*",
 )  # fmt: skip
 #: Items that agree with their offsets, and not with what was received.
 _CONSISTENT = (
-    (("offsets-longer", (0,)), ("embedding-last-doubled", (0,))),
-    (("offsets-shorter", (1,)), ("embedding-first-lost", (1,))),
-    (("embedding-list", (1,)), ("received-null", ())),
-    (("embedding-moved", (0, 1)), ("offsets-shorter", (0,))),
+    (("offsets-longer", (0,)), ("placed-last-doubled", (0,))),
+    (("offsets-shorter", (1,)), ("placed-first-lost", (1,))),
+    (("placed-list", (1,)), ("received-null", ())),
+    (("placed-moved", (0, 1)), ("offsets-shorter", (0,))),
 )
 
 
@@ -98,7 +98,7 @@ EMBEDDING_SEAMS = (
             ),
             Space(
                 {"records": ("2",), "dtype": ("bfloat16", "float16")},
-                faults=("embedding-*",),
+                faults=("placed-*",),
                 every_place=False,
             ),
         ),

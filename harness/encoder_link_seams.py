@@ -5,7 +5,7 @@
 
 from contracts.releases import Span
 from harness.seam import Dim, Seam, Space, one_of, whole_number
-from simulators.payload import DESTINATIONS, ENCODE, PARTS, URLS
+from simulators.payload import ENCODE, PARTS, URLS
 
 _DISAGGREGATION = "sglang.srt.disaggregation"
 #: The receiver moved when the encoder became a package.
@@ -62,11 +62,6 @@ _MESSAGES_TWICE = (
     (("part-shape-turned", (0,)), ("message-rows-swapped", (0, 1))),
     (("message-error-foreign", (0,)), ("part-index-text", (1,))),
     (("message-head-junk", (1,)), ("message-error", (0,))),
-)
-_REGISTERED_TWICE = (
-    (("destination-after-release", ()), ("destination-count-more", (1,))),
-    (("destination-url-foreign", (0,)), ("destination-count-less", (1,))),
-    (("destination-id-unknown", (1,)), ("destination-count-more", (0,))),
 )
 _URLS_TWICE = (
     (("encoder-url-null", (1,)), ("encoder-url-other", (0,))),
@@ -156,19 +151,6 @@ ENCODER_LINK_SEAMS = (
                 without=("message-head-*", "part-count-*", "part-index-*"),
                 every_place=False,
             ),
-        ),
-    ),
-    Seam(
-        name="encoder-destinations",
-        consumer="harness.consumers.encoder_destinations:EncoderDestinations",
-        forms=(DESTINATIONS,),
-        modules=((Span(), f"{_DISAGGREGATION}.encoder.server"),),
-        symbol="MMEncoder.register_embedding_destinations",
-        dims={"records": Dim("ranks that receive, 1 to 8", whole_number(1, 8))},
-        spaces=(
-            Space({"records": ("1", "2", "4")}),
-            Space({"records": ("2",)}, faults=("noop",), composites=_REGISTERED_TWICE),
-            Space({"records": ("8",)}, every_place=False),
         ),
     ),
 )

@@ -70,9 +70,6 @@ PARTS = "parts"
 ENCODE = "encode"
 #: Form of a payload: the URLs of encoders, and beside them the `mode` of transport.
 URLS = "urls"
-#: Form of a payload: registrations of ranks at the encoder, and beside them the `states` of the
-#: requests there.
-DESTINATIONS = "destinations"
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,6 @@ from simulators.faults import (
     precomputed,
     processed,
     ranks,
-    receive_urls,
     reordering,
     request,
     results,
@@ -59,7 +58,6 @@ from simulators.payload import (
     CAMERA,
     CHUNKS,
     DEGREES,
-    DESTINATIONS,
     EMBEDDINGS,
     ENCODE,
     FRAMES,
@@ -84,7 +82,7 @@ _BOTH = (REPLY, ROWS)
 _LISTS = (*_BOTH, GRIDS, SEEDS, SPLITS)
 _THINGS = (
     *_LISTS, GROUP, RESULTS, FRAMES, CHUNKS, MASKS, PLACEHOLDERS, PRECOMPUTED, EMBEDDINGS, PARTS,
-    ENCODE, DESTINATIONS,
+    ENCODE,
 )  # fmt: skip
 
 # One row a fault: name, kind, change, forms of payload, places, picture.
@@ -378,7 +376,6 @@ _TABLE = (
     *messages.FAULTS,
     *encode.FAULTS,
     *encoder_urls.FAULTS,
-    *receive_urls.FAULTS,
 )
 # fmt: on
 

@@ -153,12 +153,12 @@ _BOTH = (PLACEHOLDERS, PRECOMPUTED)
 
 def _rows(name: str, kind: str, edit: Callable[[Any], Any], picture: str) -> Fault:
     change = rows_become(edit)
-    return Fault(f"embedding-{name}", kind, change, _BOTH, each, picture, scope="items")
+    return Fault(f"placed-{name}", kind, change, _BOTH, each, picture, scope="items")
 
 
 def _all(name: str, kind: str, edit: Callable[[Any], Any], picture: str) -> Fault:
     change = all_rows_become(edit)
-    return Fault(f"embedding-{name}", kind, change, _BOTH, whole, picture, scope="body")
+    return Fault(f"placed-{name}", kind, change, _BOTH, whole, picture, scope="body")
 
 
 def _offsets(name: str, kind: str, edit: Callable[[int, int], Any], picture: str) -> Fault:
@@ -208,11 +208,11 @@ FAULTS = (
     _all("all-wide", "skew", _wider, "(3, 8) (4, 8) -> (3, 16) (4, 16)"),
     _all("all-emptied", "truncation", lambda rows: rows[:0], "a = 1, b = 2 -> a, b = nothing"),
     _all("all-half", "substitution", lambda rows: rows.half(), "all float32 -> all float16"),
-    Fault("embedding-moved", "skew", rows_moved, _BOTH, ordered_pairs,
+    Fault("placed-moved", "skew", rows_moved, _BOTH, ordered_pairs,
           "a = 1 2, b = 3 4 -> a = 1, b = 2 3 4", scope="items"),
-    Fault("embedding-swapped", "reordering", rows_swapped, _BOTH, pairs,
+    Fault("placed-swapped", "reordering", rows_swapped, _BOTH, pairs,
           "a = 1 2, b = 3 4 -> a = 3 4, b = 1 2", scope="items"),
-    Fault("embedding-of-another", "substitution", rows_of_another, _BOTH, each,
+    Fault("placed-of-another", "substitution", rows_of_another, _BOTH, each,
           "a = 1 2 3 -> a = x y z, of another batch", scope="items"),
     _offsets("later", "skew", lambda a, b: [(a + 1, b + 1)], "2 to 4 -> 3 to 5"),
     _offsets("earlier", "skew", lambda a, b: [(a - 1, b - 1)], "2 to 4 -> 1 to 3"),

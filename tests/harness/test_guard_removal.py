@@ -160,6 +160,10 @@ def prefixed(guard: Guard, statement: str) -> str:
 def retyped(guard: Guard, statement: str) -> str:
     """Return the statement with an error of another type; an `assert` becomes a raise."""
     (node,) = ast.parse(textwrap.dedent(statement)).body
+    if isinstance(node, ast.Raise) and isinstance(node.exc, ast.Call) and node.exc.keywords:
+        # No built-in error takes a status code.
+        node.exc.keywords, node.exc.func = [], ast.Name("OverflowError")
+        return f"{statement[: len(statement) - len(statement.lstrip())]}{ast.unparse(node)}\n"
     if not isinstance(node, ast.Assert):
         return statement.replace(guard.error, "OverflowError", 1)
     assert node.msg is not None

@@ -14,7 +14,6 @@ from simulators.faults import FAULTS
 from simulators.part_messages import frames_of, message_of, part_id
 from simulators.part_rows import WIDTH, RowReader, stamped_rows
 from simulators.payload import Payload
-from simulators.receive_urls import OTHER, REQUEST, UrlReader, honest_registrations, url
 from simulators.rng import stream
 
 
@@ -199,34 +198,3 @@ def test_a_mode_is_told_beside_the_urls() -> None:
 
     assert changed.beside == {"mode": "http"}
     assert told_urls(changed)[0] == "grpc://encoder-0:30000"
-
-
-def registered(name: str, at: tuple[int, ...] = ()) -> Payload:
-    """Return the registrations of two ranks with one fault."""
-    return FAULTS[name].change(honest_registrations(2), at, stream(0))
-
-
-def test_registrations_change_as_the_picture_says() -> None:
-    """One at a time, or the state of the request alone."""
-    ours = [url(REQUEST, rank) for rank in range(2)]
-
-    assert [r["count"] for r in registered("destination-count-more", (1,)).records] == [2, 3]
-    assert [r["count"] for r in registered("destination-counts-less").records] == [1, 1]
-    assert [r["url"] for r in registered("destination-url-foreign", (0,)).records] == [
-        url(OTHER, 0),
-        ours[1],
-    ]
-    assert [r["url"] for r in registered("destination-url-shared", (0, 1)).records] == [
-        ours[1],
-        ours[1],
-    ]
-    assert registered("destination-url-bare", (0,)).records[0]["url"] == "10.0.0.1"
-    assert registered("destination-before-encode").beside["states"] == {OTHER: "active"}
-    assert registered("destination-after-release").beside["states"][REQUEST] == "released"
-
-
-def test_a_url_says_whose_it_is() -> None:
-    """Its request's and its rank's."""
-    read = UrlReader(2)
-
-    assert read([url(OTHER, 1), "10.0.0.9:1", None]) == [Origin(OTHER, 1), None, None]

@@ -24,7 +24,6 @@ from simulators.payload import (
     CAMERA,
     CHUNKS,
     DEGREES,
-    DESTINATIONS,
     EMBEDDINGS,
     ENCODE,
     FRAMES,
@@ -52,7 +51,6 @@ from simulators.picture_size import honest_size
 from simulators.placeholder_rows import Layout, honest_placeholders, honest_precomputed
 from simulators.prior_rows import assembled, honest_rows
 from simulators.processed_media import honest_output
-from simulators.receive_urls import honest_registrations
 from simulators.request_group import honest_group
 from simulators.rng import stream
 from simulators.scheduler import honest_batch
@@ -103,8 +101,6 @@ def payload(form: str, count: int) -> Payload:
         return honest_parts(count, "image", "float16")
     if form == ENCODE:
         return honest_encode(count, "image", hashed=True)
-    if form == DESTINATIONS:
-        return honest_registrations(count)
     if form == URLS:
         return honest_urls(count, "http")
     if form == SIZE:

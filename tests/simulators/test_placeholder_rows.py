@@ -103,17 +103,17 @@ def test_what_is_no_row_is_nobodys() -> None:
 @pytest.mark.parametrize(
     ("name", "places"),
     [
-        ("embedding-first-lost", [1, 2]),
-        ("embedding-middle-lost", [0, 2]),
-        ("embedding-last-lost", [0, 1]),
-        ("embedding-two-lost", [0]),
-        ("embedding-emptied", []),
-        ("embedding-first-doubled", [0, 0, 1, 2]),
-        ("embedding-last-doubled", [0, 1, 2, 2]),
-        ("embedding-two-more", [0, 1, 0, 1, 2]),
-        ("embedding-one-for-another", [0, 1, 0]),
-        ("embedding-reversed", [2, 1, 0]),
-        ("embedding-rotated", [2, 0, 1]),
+        ("placed-first-lost", [1, 2]),
+        ("placed-middle-lost", [0, 2]),
+        ("placed-last-lost", [0, 1]),
+        ("placed-two-lost", [0]),
+        ("placed-emptied", []),
+        ("placed-first-doubled", [0, 0, 1, 2]),
+        ("placed-last-doubled", [0, 1, 2, 2]),
+        ("placed-two-more", [0, 1, 0, 1, 2]),
+        ("placed-one-for-another", [0, 1, 0]),
+        ("placed-reversed", [2, 1, 0]),
+        ("placed-rotated", [2, 0, 1]),
     ],
 )
 def test_rows_change_as_the_picture_says(name: str, places: list[int]) -> None:
@@ -129,7 +129,7 @@ def test_rows_change_as_the_picture_says(name: str, places: list[int]) -> None:
 
 def test_a_moved_row_keeps_the_sum() -> None:
     """One fewer here, one more there."""
-    first, second = faulty("embedding-moved", (0, 1)).records
+    first, second = faulty("placed-moved", (0, 1)).records
 
     assert READ(first["rows"].tolist()) == [Origin("request 0's item 0", p) for p in (0, 1)]
     assert READ(second["rows"].tolist())[:2] == [
