@@ -194,6 +194,8 @@ def try_(
     splits: trial_options.SplitsOption = None,
     rank_splits: trial_options.RankSplitsOption = None,
     lengths: trial_options.LengthsOption = None,
+    counts: trial_options.CountsOption = None,
+    rows: trial_options.RowsOption = None,
     set: trial_options.SetOption = None,
     sglang: SourceOption = None,
     format: Annotated[Plain, typer.Option(help="How to write it.")] = Plain.TABLE,
@@ -201,19 +203,26 @@ def try_(
 ) -> None:
     """Give your own payload to the real consumer, and hold it against the contract.
 
-    A reply or rows come from a file; splits are told to the ranks of a real group.
+    A reply or rows come from a file; splits are told to the ranks of a real group; counts are told
+    by a preprocessor, and rows made by an encoder.
     """
     from harness.console import console
     from harness.given_faults import Reply
     from harness.report import machine, one
-    from harness.trial import takes_splits, trial
+    from harness.trial import trial
+    from harness.trial_counts import AskedCounts, trial_of_counts
+    from harness.trial_kind import Kind, kind_of
     from harness.trial_splits import AskedSplits, trial_of_splits
 
     with _told():
         source, say = _source(None, sglang), Telling().say
-        if takes_splits(seam, trial_options.typed(context)):
+        kind = kind_of(seam, trial_options.typed(context))
+        if kind is Kind.SPLITS:
             asked = AskedSplits(splits, rank_splits, lengths, tuple(set or ()))
             report, case = trial_of_splits(source, seam, asked, _device(device), say)
+        elif kind is Kind.COUNTS:
+            told = AskedCounts(counts, rows, tuple(set or ()))
+            report, case = trial_of_counts(source, seam, told, _device(device), say)
         else:
             assert reply is not None
             given = Reply(reply, status, content_type, stamped)

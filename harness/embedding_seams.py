@@ -6,15 +6,25 @@
 from collections.abc import Mapping
 
 from contracts.releases import Span
-from harness.seam import Dim, Seam, Space, one_of, whole_number
+from harness.seam import Dim, Seam, Space, counts_or, one_of, whole_number
 from simulators.payload import PLACEHOLDERS, PRECOMPUTED
-from simulators.placeholder_rows import MOST_ITEMS, MOST_REQUESTS
+from simulators.placeholder_rows import (
+    MOST_ITEMS,
+    MOST_REQUESTS,
+    MOST_TOKENS,
+    asked_layout,
+    sizes_misfit,
+)
 
 _ITEMS = Dim(f"a count of items, 1 to {MOST_ITEMS}", whole_number(1, MOST_ITEMS))
 _REQUESTS = Dim(
     f"requests that share the items, 1 to {MOST_REQUESTS}", whole_number(1, MOST_REQUESTS), "1"
 )
-_SIZES = Dim("alike or unlike: whether items have as many rows", one_of("alike", "unlike"), "alike")
+_SIZES = Dim(
+    "alike or unlike: whether items have as many rows; or the rows of each: 2,4",
+    counts_or(("alike", "unlike"), MOST_TOKENS, MOST_ITEMS),
+    "alike",
+)
 _KINDS = Dim("images, or mixed with videos", one_of("images", "mixed"), "images")
 _WINDOW = Dim(
     "whole, or cut: the part of the prompts that is computed now", one_of("whole", "cut"), "whole"
@@ -63,7 +73,12 @@ def _misfit(dims: Mapping[str, str]) -> str:
     """Return why a combination makes no sense; empty if it does."""
     if int(dims["records"]) % int(dims["requests"]):
         return f"requests={dims['requests']} does not divide records={dims['records']}"
-    return ""
+    return _sizes_misfit(dims)
+
+
+def _sizes_misfit(dims: Mapping[str, str]) -> str:
+    items, requests = int(dims["records"]), int(dims.get("requests", "1"))
+    return sizes_misfit(asked_layout(items, requests, dims["sizes"], dims["kinds"]))
 
 
 EMBEDDING_SEAMS = (
@@ -129,5 +144,6 @@ EMBEDDING_SEAMS = (
                 every_place=False,
             ),
         ),
+        misfit=_sizes_misfit,
     ),
 )

@@ -6,7 +6,8 @@
 from collections.abc import Mapping
 
 from contracts.releases import Span
-from harness.seam import Dim, Seam, Space, one_of, whole_number
+from harness.seam import Dim, Seam, Space, counts_or, one_of, whole_number
+from simulators.encoder import MOST_TOKENS
 from simulators.payload import EMBEDDINGS, PROCESSED
 
 _DISAGGREGATION = "sglang.srt.disaggregation"
@@ -17,8 +18,12 @@ _SERVER = (
 )
 
 _ITEMS = Dim("a count of items, 1 to 8", whole_number(1, 8))
+#: Items of a batch, at most.
+_MOST = 8
 _PICTURES = Dim(
-    "unlike or alike: whether pictures differ in size", one_of("unlike", "alike"), "unlike"
+    "unlike or alike: whether pictures differ in size; or the tokens of each: 2,4",
+    counts_or(("unlike", "alike"), MOST_TOKENS, _MOST),
+    "unlike",
 )
 _MISSING = Dim("all or half: which items no cache has", one_of("all", "half"), "all")
 _ENTRY = Dim(
@@ -26,8 +31,17 @@ _ENTRY = Dim(
 )
 _REQUESTS = Dim("a count of requests, 1 to 8", whole_number(1, 8))
 _EACH = Dim("items of each request, 1 to 4", whole_number(1, 4))
-#: Items of a batch, at most.
-_MOST = 8
+
+
+def _sizes_misfit(dims: Mapping[str, str], count: int) -> str:
+    told = dims["pictures"]
+    if told.isalpha() or told.count(",") + 1 == count:
+        return ""
+    return f"pictures={told} are not {count}"
+
+
+def _items_misfit(dims: Mapping[str, str]) -> str:
+    return _sizes_misfit(dims, int(dims["records"]))
 
 
 def _batch_count(dims: Mapping[str, str]) -> int:
@@ -36,7 +50,9 @@ def _batch_count(dims: Mapping[str, str]) -> int:
 
 def _batch_misfit(dims: Mapping[str, str]) -> str:
     count = _batch_count(dims)
-    return f"a batch has at most {_MOST} items, and this one {count}" if count > _MOST else ""
+    if count > _MOST:
+        return f"a batch has at most {_MOST} items, and this one {count}"
+    return _sizes_misfit(dims, count)
 
 
 #: What pictures of one size are needed for: no count can tell them apart.
@@ -94,6 +110,7 @@ ENCODER_SEAMS = (
             ),
             Space({"records": ("8",)}, scopes=("items", "two"), every_place=False),
         ),
+        misfit=_items_misfit,
     ),
     Seam(
         name="encoder-validate",
@@ -108,6 +125,7 @@ ENCODER_SEAMS = (
             Space({"records": ("2",), "pictures": ("alike",)}, faults=_OF_ALIKE),
             Space({"records": ("1", "2"), "entry": ("cached",)}, faults=_OF_CACHED),
         ),
+        misfit=_items_misfit,
     ),
     Seam(
         name="encoder-stage",

@@ -1,8 +1,9 @@
-"""Faults that are not in the table: a user's own function, a user's own reply, and own splits.
+"""Faults that are not in the table: a user's own function, reply, splits, counts and rows.
 
 `file.py::name` is a function `(payload, at, rng) -> payload`, or a `Fault`, in a user's file. A
 `Reply` is a body from a user's file with its status and content type; `Splits` are what ranks are
-told. All are named in a case by text, so that a worker process can make them again.
+told, `Counts` what a preprocessor tells and an encoder makes. All are named in a case by text, so
+that a worker process can make them again.
 """
 
 import importlib.util
@@ -14,6 +15,7 @@ from random import Random
 from typing import Any
 
 from harness.errors import UsageError, unknown
+from harness.given_counts import Counts
 from harness.given_splits import Splits
 from simulators.faults import FAULTS, Fault, Place
 from simulators.faults.fault import whole
@@ -59,7 +61,7 @@ def stand_in(folder: Path) -> None:
 
 
 def fault_named(name: str) -> Fault:
-    """Return a fault of the table, a user's own, a user's reply, or a user's splits.
+    """Return a fault of the table, a user's own, or a user's reply, splits or counts.
 
     Raises:
         UsageError: if there is none of that name; the text says why.
@@ -69,9 +71,9 @@ def fault_named(name: str) -> Fault:
     reply = Reply.named(name)
     if reply is not None:
         return _fault_of(reply)
-    splits = Splits.named(name)
-    if splits is not None:
-        return splits.fault
+    own = Splits.named(name) or Counts.named(name)
+    if own is not None:
+        return own.fault
     if "::" in name:
         key = (_STANDING[0].resolve(), name)
         if key not in _LOADED:

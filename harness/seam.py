@@ -29,6 +29,23 @@ def whole_number(low: int, high: int) -> Callable[[str], bool]:
     return lambda value: value.isdecimal() and low <= int(value) <= high
 
 
+def counts_or(words: tuple[str, ...], most: int, most_items: int) -> Callable[[str], bool]:
+    """Return the test for one of a few words, or for counts parted by commas.
+
+    Args:
+        words: The words.
+        most: The largest count; the smallest is 1.
+        most_items: How many counts there are at most.
+    """
+    fits = whole_number(1, most)
+
+    def accepts(value: str) -> bool:
+        counts = value.split(",")
+        return value in words or (len(counts) <= most_items and all(map(fits, counts)))
+
+    return accepts
+
+
 #: Pixels of a side, at most: a case must end within its deadline.
 _MOST_PIXELS = 4096
 

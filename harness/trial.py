@@ -1,6 +1,5 @@
 """A trial: a user's own payload on the real consumer, held against the contract."""
 
-from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,45 +7,8 @@ from harness.case import Case, Step, seam_named
 from harness.errors import UsageError
 from harness.given_faults import Reply
 from harness.runner import Report, run_one
-from harness.seam import Seam
 from harness.telling import Say, unheard
-from simulators.payload import ANSWER, REPLY, ROWS, SPLITS
-
-#: Options that speak of a payload from a file, and of splits.
-_FOR_FILE = ("--reply", "--prompts", "--size", "--status", "--content-type", "--stamped")
-_FOR_SPLITS = ("--splits", "--rank-splits", "--lengths", "--set")
-
-
-def takes_splits(name: str, typed: Iterable[str]) -> bool:
-    """Return whether splits are tried at a seam, and no payload from a file.
-
-    Args:
-        name: The seam.
-        typed: The options that the user has typed.
-
-    Raises:
-        UsageError: if there is no such seam, it takes neither, or an option means nothing for it.
-    """
-    seam = seam_named(name)
-    of_splits = SPLITS in seam.forms
-    if not of_splits:
-        _refuse_without_file(seam)
-    foreign = _FOR_FILE if of_splits else _FOR_SPLITS
-    mend = "--splits or --rank-splits, and --lengths" if of_splits else "--reply"
-    for option in typed:
-        if option in foreign:
-            raise UsageError(f"{option} means nothing for {name}: it takes {mend}")
-    if not of_splits and "--reply" not in typed:
-        raise UsageError(
-            f"try {name} needs --reply: a file with the body of the reply, or the rows"
-        )
-    return of_splits
-
-
-def _refuse_without_file(seam: Seam) -> None:
-    if not set(seam.forms) & {REPLY, ANSWER, ROWS}:
-        form = seam.forms[0]
-        raise UsageError(f"seam {seam.name!r} takes no payload from a file: its form is {form}")
+from harness.trial_kind import Kind, kind_of_seam
 
 
 def trial(
@@ -70,8 +32,7 @@ def trial(
         say: Told what is being done.
 
     Raises:
-        UsageError: if the seam takes no payload from a file, the file is none, or the size or
-            the number of prompts cannot be.
+        UsageError: if the file is none, or the size or the number of prompts cannot be.
         SourceError: if there is no such source.
     """
     case = _case(seam, given, prompts, size)
@@ -83,7 +44,8 @@ def trial(
 
 def _case(name: str, given: Reply, prompts: int, size: str) -> Case:
     seam = seam_named(name)
-    _refuse_without_file(seam)
+    if kind_of_seam(seam) is not Kind.FILE:
+        raise UsageError(f"seam {name!r} takes no payload from a file")
     if not given.file.is_file():
         raise UsageError(f"--reply {given.file}: there is no such file")
     if not 100 <= given.status <= 599:

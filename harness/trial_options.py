@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 SeamArgument = Annotated[
-    str, typer.Argument(help="The seam: ar-batch, ar-split, shard-splits, ...")
+    str, typer.Argument(help="The seam: ar-batch, shard-splits, encoder-slice, ...")
 ]
 ReplyOption = Annotated[
     Path | None, typer.Option(help="A file with the body of the reply, or the rows.")
@@ -32,17 +32,32 @@ RankSplitsOption = Annotated[
 LengthsOption = Annotated[
     str | None, typer.Option(help="Rows that each rank holds, in rank order.", metavar="4,4")
 ]
+CountsOption = Annotated[
+    str | None,
+    typer.Option(
+        help="At a seam of the encoder: the count that is told of each item, or its placeholders.",
+        metavar="2,4",
+    ),
+]
+RowsOption = Annotated[
+    str | None,
+    typer.Option(
+        help="Rows that the encoder makes: of all items, or of each. As counted by default.",
+        metavar="7",
+    ),
+]
 SetOption = Annotated[
     list[str] | None,
     typer.Option(
-        help="Beside splits: entry=gather, strategy=ulysses, heads=8 or another dimension of the "
-        "seam; seamproof explain SEAM lists them. May be repeated.",
+        help="Beside splits or counts: entry=gather, heads=8, pictures=2,4 or another dimension of "
+        "the seam; seamproof explain SEAM lists them. May be repeated.",
         metavar="KEY=VALUE",
     ),
 ]
 EXAMPLES = (
     "Examples: seamproof try ar-batch --prompts 3 --reply body.json; "
     "seamproof try shard-splits --splits 5,3 --lengths 4,4; "
+    "seamproof try encoder-slice --counts 2,4 --rows 7; "
     "seamproof try shard-gather --rank-splits 5,3/none --lengths 5,3 --set entry=both"
 )
 

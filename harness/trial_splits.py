@@ -5,11 +5,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from harness.case import Case, Step, seam_named
-from harness.errors import UsageError, unknown
+from harness.errors import UsageError
 from harness.given_splits import Splits
 from harness.runner import Report, run_one
 from harness.seam import Seam
 from harness.telling import Say, unheard
+from harness.trial_settings import chosen_dims, every_dim
 
 #: The dimension that `--lengths` gives.
 _ROWS = "rows"
@@ -68,11 +69,13 @@ def _case(seam: Seam, asked: AskedSplits) -> Case:
     lengths = _lengths(seam, asked)
     ranks = lengths.count(",") + 1
     given = _given(seam, asked, ranks)
-    chosen = {_ROWS: lengths, **_settings(seam, asked.settings)}
+    chosen = chosen_dims(
+        seam, asked.settings, {_ROWS: lengths}, {_ROWS: "--lengths says what the ranks hold"}
+    )
     if "heads" in seam.dims:
         # The question is about splits: the ranks divide the heads, unless it is said otherwise.
         chosen.setdefault("heads", str(-(-int(seam.dims["heads"].default or 1) // ranks) * ranks))
-    dims = tuple((name, _value(seam, name, chosen)) for name in seam.dims)
+    dims = every_dim(seam, chosen)
     if misfit := seam.misfit(dict(dims)):
         raise UsageError(f"{asked.typed(seam.name)}: {misfit}")
     _refuse_senseless(seam, asked, given, dict(dims))
@@ -108,31 +111,6 @@ def _given(seam: Seam, asked: AskedSplits, ranks: int) -> Splits:
             f"of --lengths {asked.lengths}"
         )
     return Splits(asked.rank_splits)
-
-
-def _settings(seam: Seam, settings: Sequence[str]) -> dict[str, str]:
-    chosen: dict[str, str] = {}
-    for setting in settings:
-        key, equals, value = setting.partition("=")
-        if not equals:
-            raise UsageError(f"--set {setting}: expected KEY=VALUE")
-        if key == _ROWS:
-            raise UsageError(f"--set {setting}: --lengths says what the ranks hold")
-        if key not in seam.dims:
-            raise unknown(f"dimension of {seam.name}", key, [n for n in seam.dims if n != _ROWS])
-        if key in chosen:
-            raise UsageError(f"--set {setting}: {key} is set twice")
-        chosen[key] = value
-    return chosen
-
-
-def _value(seam: Seam, name: str, chosen: dict[str, str]) -> str:
-    value, meaning = chosen.get(name, seam.dims[name].default), seam.dims[name].meaning
-    if value is None:
-        raise UsageError(f"try {seam.name} needs --set {name}=...: {meaning}")
-    if not seam.dims[name].accepts(value):
-        raise UsageError(f"--set {name}={value}: expected {meaning}")
-    return value
 
 
 def _refuse_senseless(seam: Seam, asked: AskedSplits, given: Splits, dims: dict[str, str]) -> None:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 #: The setting that preprocessor and encoder share.
 RULES = Rules()
+#: Tokens of a picture, at most: what it has more is scaled down.
+MOST_TOKENS = RULES.max_pixels // RULES.token**2
 #: Columns of an embedding row.
 WIDTH = 8
 #: Sizes of pictures of 6, 12, 8, 16, 10, 18, 14 and 20 tokens; each rounding counts others.
@@ -46,14 +48,35 @@ class Encoded(NamedTuple):
     owner: int
 
 
-def sizes_of(count: int, alike: bool) -> tuple[Size, ...]:
-    """Return the sizes of so many pictures, at most 8, in pixels."""
-    return (ALIKE,) * count if alike else UNLIKE[:count]
+def sizes_of(count: int, pictures: str = "unlike") -> tuple[Size, ...]:
+    """Return the sizes of so many pictures, at most 8, in pixels.
+
+    Args:
+        count: How many.
+        pictures: `unlike`, `alike`, or the tokens of each, parted by commas: each of these is one
+            row of tokens wide, so that every honest rule counts as many.
+
+    Raises:
+        ValueError: if not so many are given.
+    """
+    if pictures == "alike":
+        return (ALIKE,) * count
+    if pictures == "unlike":
+        return UNLIKE[:count]
+    sizes = tuple((RULES.token, RULES.token * int(tokens)) for tokens in pictures.split(","))
+    if len(sizes) != count:
+        raise ValueError(f"{len(sizes)} pictures for {count}")
+    return sizes
 
 
-def honest_items(count: int, alike: bool = False) -> Payload:
-    """Return so many pictures as preprocessor and encoder make them, and as many foreign ones."""
-    sizes = sizes_of(count, alike)
+def honest_items(count: int, pictures: str = "unlike") -> Payload:
+    """Return so many pictures as preprocessor and encoder make them, and as many foreign ones.
+
+    Args:
+        count: How many.
+        pictures: How large they are; see `sizes_of`.
+    """
+    sizes = sizes_of(count, pictures)
     ours = tuple(encoded(owner, size, RULES) for owner, size in enumerate(sizes))
     others = tuple(encoded(_FOREIGN + i, size, RULES) for i, size in enumerate(sizes))
     return Payload(EMBEDDINGS, ours, others, {"form": "flat"})

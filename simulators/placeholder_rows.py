@@ -41,6 +41,8 @@ class Layout(NamedTuple):
     requests: int = 1
     alike: bool = False
     mixed: bool = False
+    #: How many rows each item has, in place of those that `alike` says.
+    counts: tuple[int, ...] = ()
 
     def place(self, index: int) -> tuple[int, int]:
         """Return the request of an item, and its index in that."""
@@ -48,11 +50,38 @@ class Layout(NamedTuple):
 
     def count(self, index: int) -> int:
         """Return how many rows an item has."""
+        if self.counts:
+            return self.counts[index]
         return _FEWEST_ROWS + (0 if self.alike else self.place(index)[1])
 
     def modality(self, index: int) -> str:
         """Return `image`, or `video` for every second item where they are mixed."""
         return "video" if self.mixed and self.place(index)[1] % 2 else "image"
+
+
+def asked_layout(items: int, requests: int, sizes: str, kinds: str) -> Layout:
+    """Return the layout that words ask for.
+
+    Args:
+        items: How many items.
+        requests: How many requests share them.
+        sizes: `alike`, `unlike`, or the rows of each item, parted by commas.
+        kinds: `images`, or `mixed` with videos.
+    """
+    counts = () if sizes.isalpha() else tuple(map(int, sizes.split(",")))
+    return Layout(items, requests, sizes == "alike", kinds == "mixed", counts)
+
+
+def sizes_misfit(layout: Layout) -> str:
+    """Return why no prompts can be made of a layout; empty if they can."""
+    if len(layout.counts) not in (0, layout.items):
+        return f"{len(layout.counts)} counts are not {layout.items}"
+    each = layout.items // layout.requests
+    longest = max(
+        _TEXT + sum(layout.count(first + i) + _TEXT for i in range(each))
+        for first in range(0, layout.items, each)
+    )
+    return "" if longest <= MOST_TOKENS else f"a prompt has at most {MOST_TOKENS} tokens"
 
 
 def text_id(request: int, position: int) -> int:

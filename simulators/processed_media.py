@@ -18,9 +18,9 @@ PATCHES = RULES.merge**2
 FEATURES, GRIDS = "pixel_values", "image_grid_thw"
 
 
-def honest_output(count: int, alike: bool = False) -> Payload:
+def honest_output(count: int, pictures: str = "unlike") -> Payload:
     """Return the output for so many pictures, and that for as many of another request."""
-    items = honest_items(count, alike)
+    items = honest_items(count, pictures)
     ours, other = _fields(items.records), _fields(items.foreign)
     return Payload(PROCESSED, (ours,), (other,), {"merge_size": RULES.merge})
 

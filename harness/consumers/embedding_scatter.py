@@ -26,8 +26,8 @@ from simulators.placeholder_rows import (
     UNFILLED,
     VOCABULARY,
     WIDTH,
-    Layout,
     PlaceholderReader,
+    asked_layout,
     honest_placeholders,
     owner_name,
     text_table,
@@ -140,12 +140,8 @@ def _model() -> Provided:
 
 
 def _passed(dims: Mapping[str, str], lie: Lie) -> tuple[Passed, list[list[Whose]]]:
-    layout = Layout(
-        int(dims["records"]),
-        int(dims["requests"]),
-        dims["sizes"] == "alike",
-        dims["kinds"] == "mixed",
-    )
+    items, requests = int(dims["records"]), int(dims["requests"])
+    layout = asked_layout(items, requests, dims["sizes"], dims["kinds"])
     honest = honest_placeholders(layout)
     told = lie.told(honest)
     prompts = list(enumerate(honest.beside["prompts"]))

@@ -7,11 +7,12 @@ a refusal that is returned. It is read with what is staged for the request, from
 import asyncio
 from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import replace
+from itertools import accumulate
 from typing import Any
 
 import torch
 
-from contracts.contract import RETURNED
+from contracts.contract import RETURNED, Origin
 from harness.consumers.consumer import Lie, Output, spans
 from harness.consumers.encoder_server import DTYPE, EncoderServer, Made
 from harness.outcome import Ending, Outcome, Passed, Raised, Span, Whose
@@ -24,17 +25,17 @@ Answer = tuple[int, int, int, str | None, int | None]
 
 
 def passed_batch(
-    layout: Sequence[int], alike: bool, lie: Lie, device: torch.device
+    layout: Sequence[int], pictures: str, lie: Lie, device: torch.device
 ) -> tuple[Payload, Passed]:
     """Return a batch under a lie, as a payload and as it passes.
 
     Args:
         layout: How many items each request has.
-        alike: Whether all pictures have one size.
+        pictures: How large they are: `unlike`, `alike`, or the tokens of each.
         lie: What is done to the honest payload.
         device: Where the model's rows are.
     """
-    honest = honest_items(sum(layout), alike)
+    honest = honest_items(sum(layout), pictures)
     payload = lie.told(honest)
     rows = returned_rows(payload)
     if isinstance(rows, torch.Tensor):
@@ -113,11 +114,17 @@ def _of_request(name: str, rows: torch.Tensor, request: Mapping[str, Any]) -> tu
         if origin is None or isinstance(origin.owner, str):
             has.append(None if origin is None else Whose(str(origin.owner), origin.position))
         else:
-            place = places.get((origin.owner, origin.position))
-            has.append(None if place is None else Whose(*place))
+            has.append(Whose(*places.get((origin.owner, origin.position), _spare(request, origin))))
     # Rows beyond its own are another's, and must be seen as such.
     wants += [Whose(name, position) for position in range(len(wants), len(has))]
     return spans(name, wants, has, unit="rows")
+
+
+def _spare(request: Mapping[str, Any], origin: Origin) -> tuple[str, int]:
+    """Return the request of a row that no picture should have: behind all rows of the request."""
+    ends = accumulate(request["items"])
+    index = next(i for i, end in enumerate(ends) if int(origin.owner) < end)
+    return request["names"][index], sum(request["counts"]) + origin.position
 
 
 def _places(request: Mapping[str, Any]) -> dict[tuple[int, int], tuple[str, int]]:

@@ -88,9 +88,8 @@ def _modelled(items: Any) -> torch.Tensor:
 
 def _passed(dims: Mapping[str, str], lie: Lie, device: torch.device) -> Passed:
     layout = [int(dims["each"])] * int(dims["requests"])
-    alike = dims["pictures"] == "alike"
-    payload = lie.told(honest_output(sum(layout), alike))
-    items = honest_items(sum(layout), alike).records
+    payload = lie.told(honest_output(sum(layout), dims["pictures"]))
+    items = honest_items(sum(layout), dims["pictures"]).records
     fields = {
         name: value.to(device) if isinstance(value, torch.Tensor) else value
         for name, value in payload.records[0].items()

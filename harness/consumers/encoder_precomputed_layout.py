@@ -23,8 +23,8 @@ from harness.upstream.hermetic import provide
 from harness.upstream.loading import Needs, Upstream
 from simulators.placeholder_rows import (
     WIDTH,
-    Layout,
     PlaceholderReader,
+    asked_layout,
     honest_precomputed,
     owner_name,
     received_rows,
@@ -125,7 +125,7 @@ def _key(name: str) -> Any:
 
 
 def _passed(dims: Mapping[str, str], lie: Lie) -> Passed:
-    layout = Layout(int(dims["records"]), 1, dims["sizes"] == "alike", dims["kinds"] == "mixed")
+    layout = asked_layout(int(dims["records"]), 1, dims["sizes"], dims["kinds"])
     honest = honest_precomputed(layout)
     told, dealt = lie.told(honest), dims["entry"] == "own"
     items, received = list(told.records), told.beside["received"]

@@ -64,8 +64,8 @@ class EncoderSlice:
         return list(encoder._encode_missing(*args, list(chosen), modality, feature, grids))
 
     def _passed(self, dims: Mapping[str, str], lie: Lie) -> tuple[Payload, Passed]:
-        count, alike = int(dims["records"]), dims["pictures"] == "alike"
-        honest = honest_items(count, alike)
+        count = int(dims["records"])
+        honest = honest_items(count, dims["pictures"])
         payload = lie.told(honest)
         chosen = list(range(0, count, 1 if dims["missing"] == "all" else 2))
         rows = returned_rows(payload, chosen)

@@ -81,4 +81,4 @@ class EncoderValidate:
 
     def _passed(self, dims: Mapping[str, str], lie: Lie) -> tuple[Payload, Passed]:
         layout = [int(dims["records"])]
-        return passed_batch(layout, dims["pictures"] == "alike", lie, self._server.device)
+        return passed_batch(layout, dims["pictures"], lie, self._server.device)

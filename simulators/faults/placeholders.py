@@ -16,7 +16,7 @@ from simulators.placeholder_rows import text_id
 def _is_rows(rows: Any) -> bool:
     import torch
 
-    return isinstance(rows, torch.Tensor) and rows.dim() == 2 and len(rows) > 2
+    return isinstance(rows, torch.Tensor) and rows.dim() == 2 and len(rows) > 0
 
 
 def rows_become(edit: Callable[[Any], Any]) -> Change:
@@ -68,7 +68,7 @@ def placeholders_become(edit: Callable[[list[int]], tuple[list[int], list[int]]]
         prompts = [list(prompt) for prompt in payload.beside["prompts"]]
         prompt = prompts[item["request"]]
         run = [place for place, token in enumerate(prompt) if token == item["pad"]]
-        if len(run) < 3:
+        if not run:
             return payload
         lost, more = edit(run)
         for place in lost:
@@ -144,7 +144,7 @@ def _wider(rows: Any) -> Any:
 
 def _nan(rows: Any) -> Any:
     changed = rows.float().clone()
-    changed[1] = float("nan")
+    changed[len(rows) // 2] = float("nan")
     return changed
 
 

@@ -107,7 +107,7 @@ def test_rows_come_from_a_file_too(newest: Tree, tmp_path: Path) -> None:
         ("ar-batch", 3, "96x65", "--size 96x65: expected width x height"),
         ("ar-batch", 99, "96x64", "--prompts 99: expected a count of records"),
         ("ar-single", 3, "96x64", "ar-batch takes several"),
-        ("image-crop", 1, "96x64", "takes no payload from a file"),
+        ("image-crop", 1, "96x64", "takes no payload"),
     ],
 )
 def test_what_cannot_be_tried_is_named(

@@ -276,7 +276,7 @@ BAD = {
         ["ar-batch", "--reply", "body.json", "--set", "entry=batch"], "--set means nothing for ar"
     ),
     "no reply": (["ar-batch", "--prompts", "2"], "try ar-batch needs --reply: a file with the"),
-    "a seam of neither": (shards("5,3", "5,3", "image-crop"), "takes no payload from a file"),
+    "a seam of neither": (shards("5,3", "5,3", "image-crop"), "takes no payload of your own"),
     "no such seam": (shards("5,3", "5,3", "shard-split"), "did you mean shard-splits"),
 }  # fmt: skip
 

@@ -36,10 +36,10 @@ def row_range(owner: int | str, *positions: int) -> list[tuple[int | str, int]]:
     return [(owner, position) for position in positions]
 
 
-@pytest.mark.parametrize("alike", [False, True])
-def test_what_the_one_counts_is_what_the_other_makes(alike: bool) -> None:
+@pytest.mark.parametrize("pictures", ["unlike", "alike", "2,4,1280,7"])
+def test_what_the_one_counts_is_what_the_other_makes(pictures: str) -> None:
     """An honest batch breaks no clause of any of its seams."""
-    payload = honest_items(4, alike)
+    payload = honest_items(4, pictures)
     request = {
         "counts": counts(payload),
         "items": [1, 3],
@@ -59,7 +59,7 @@ def test_what_the_one_counts_is_what_the_other_makes(alike: bool) -> None:
 def test_the_pictures_are_of_the_counts_that_are_said() -> None:
     """All unlike, or all alike."""
     assert [tokens_of_picture(size, RULES) for size in UNLIKE] == [6, 12, 8, 16, 10, 18, 14, 20]
-    assert counts(honest_items(3, alike=True)) == [tokens_of_picture(ALIKE, RULES)] * 3
+    assert counts(honest_items(3, "alike")) == [tokens_of_picture(ALIKE, RULES)] * 3
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
