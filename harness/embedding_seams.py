@@ -6,7 +6,7 @@
 from collections.abc import Mapping
 
 from contracts.releases import Span
-from harness.seam import Dim, Seam, Space, counts_or, one_of, whole_number
+from harness.seam import Dim, Seam, Space, listed_or, one_of, whole_number
 from simulators.payload import PLACEHOLDERS, PRECOMPUTED
 from simulators.placeholder_rows import (
     MOST_ITEMS,
@@ -22,7 +22,7 @@ _REQUESTS = Dim(
 )
 _SIZES = Dim(
     "alike or unlike: whether items have as many rows; or the rows of each: 2,4",
-    counts_or(("alike", "unlike"), MOST_TOKENS, MOST_ITEMS),
+    listed_or(("alike", "unlike"), whole_number(1, MOST_TOKENS), MOST_ITEMS),
     "alike",
 )
 _KINDS = Dim("images, or mixed with videos", one_of("images", "mixed"), "images")

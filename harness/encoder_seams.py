@@ -6,7 +6,7 @@
 from collections.abc import Mapping
 
 from contracts.releases import Span
-from harness.seam import Dim, Seam, Space, counts_or, one_of, whole_number
+from harness.seam import Dim, Seam, Space, either, listed_or, one_of, size, whole_number
 from simulators.encoder import MOST_TOKENS
 from simulators.payload import EMBEDDINGS, PROCESSED
 
@@ -21,8 +21,9 @@ _ITEMS = Dim("a count of items, 1 to 8", whole_number(1, 8))
 #: Items of a batch, at most.
 _MOST = 8
 _PICTURES = Dim(
-    "unlike or alike: whether pictures differ in size; or the tokens of each: 2,4",
-    counts_or(("unlike", "alike"), MOST_TOKENS, _MOST),
+    "unlike or alike: whether pictures differ in size; or each one's tokens: 2,4; or its pixels, "
+    "height x width: 23x3,70x80",
+    listed_or(("unlike", "alike"), either(whole_number(1, MOST_TOKENS), size(1)), _MOST),
     "unlike",
 )
 _MISSING = Dim("all or half: which items no cache has", one_of("all", "half"), "all")
@@ -68,6 +69,10 @@ _ROWS_AND_COUNTS = (
     (("embeddings-float16", ()), ("embeddings-swapped", (0, 1))),
 )
 
+#: Rules that differ only on pictures with a side below one token.
+_OF_TINY = ("*-small-side",)
+_TINY = Space({"records": ("1",), "pictures": ("23x3", "3x22")}, faults=_OF_TINY)
+
 _FEATURES_AND_GRIDS = (
     (("features-token-less", ()), ("patch-grids-line-less", ())),
     (("features-null", ()), ("patch-grids-one-less", ())),
@@ -96,12 +101,13 @@ ENCODER_SEAMS = (
         symbol="MMEncoder.slice_embedding",
         dims={"records": _ITEMS, "pictures": _PICTURES, "missing": _MISSING},
         spaces=(
-            Space({"records": ("3",)}, composites=_ROWS_AND_COUNTS),
+            Space({"records": ("3",)}, without=_OF_TINY, composites=_ROWS_AND_COUNTS),
             Space(
                 {"records": ("1",)},
                 scopes=("items", "form", "rules"),
-                without=("counts-on-first", "embeddings-padded"),
+                without=("counts-on-first", "embeddings-padded", *_OF_TINY),
             ),
+            _TINY,
             Space({"records": ("2", "4"), "pictures": ("alike",)}, faults=_OF_ALIKE),
             Space(
                 {"records": ("5",), "missing": ("half",)},
@@ -120,8 +126,14 @@ ENCODER_SEAMS = (
         symbol="MMEncoder.encode",
         dims={"records": _ITEMS, "pictures": _PICTURES, "entry": _ENTRY},
         spaces=(
-            Space({"records": ("1", "2")}, composites=_ROWS_AND_COUNTS),
-            Space({"records": ("3",)}, scopes=("items", "two", "rules", "form"), every_place=False),
+            Space({"records": ("1", "2")}, without=_OF_TINY, composites=_ROWS_AND_COUNTS),
+            Space(
+                {"records": ("3",)},
+                scopes=("items", "two", "rules", "form"),
+                without=_OF_TINY,
+                every_place=False,
+            ),
+            _TINY,
             Space({"records": ("2",), "pictures": ("alike",)}, faults=_OF_ALIKE),
             Space({"records": ("1", "2"), "entry": ("cached",)}, faults=_OF_CACHED),
         ),
@@ -135,11 +147,14 @@ ENCODER_SEAMS = (
         symbol="MMEncoder.batch_encode",
         dims={"requests": _REQUESTS, "each": _EACH, "pictures": _PICTURES},
         spaces=(
-            Space({"requests": ("2",), "each": ("1",)}, composites=_ROWS_AND_COUNTS),
-            Space({"requests": ("2",), "each": ("2",)}, every_place=False),
+            Space(
+                {"requests": ("2",), "each": ("1",)}, without=_OF_TINY, composites=_ROWS_AND_COUNTS
+            ),
+            Space({"requests": ("2",), "each": ("2",)}, without=_OF_TINY, every_place=False),
             Space(
                 {"requests": ("3",), "each": ("1",)},
                 scopes=("records", "items", "two", "rules"),
+                without=_OF_TINY,
                 every_place=False,
             ),
             Space(

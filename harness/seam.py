@@ -29,25 +29,31 @@ def whole_number(low: int, high: int) -> Callable[[str], bool]:
     return lambda value: value.isdecimal() and low <= int(value) <= high
 
 
-def counts_or(words: tuple[str, ...], most: int, most_items: int) -> Callable[[str], bool]:
-    """Return the test for one of a few words, or for counts parted by commas.
+#: Pixels of a side, at most: a case must end within its deadline.
+_MOST_PIXELS = 4096
+
+
+def listed_or(
+    words: tuple[str, ...], fits: Callable[[str], bool], most_items: int
+) -> Callable[[str], bool]:
+    """Return the test for one of a few words, or for values parted by commas.
 
     Args:
         words: The words.
-        most: The largest count; the smallest is 1.
-        most_items: How many counts there are at most.
+        fits: The test for one value.
+        most_items: How many values there are at most.
     """
-    fits = whole_number(1, most)
 
     def accepts(value: str) -> bool:
-        counts = value.split(",")
-        return value in words or (len(counts) <= most_items and all(map(fits, counts)))
+        values = value.split(",")
+        return value in words or (len(values) <= most_items and all(map(fits, values)))
 
     return accepts
 
 
-#: Pixels of a side, at most: a case must end within its deadline.
-_MOST_PIXELS = 4096
+def either(*tests: Callable[[str], bool]) -> Callable[[str], bool]:
+    """Return the test for a value that one test or another accepts."""
+    return lambda value: any(test(value) for test in tests)
 
 
 def size(multiple: int) -> Callable[[str], bool]:

@@ -53,8 +53,8 @@ def sizes_of(count: int, pictures: str = "unlike") -> tuple[Size, ...]:
 
     Args:
         count: How many.
-        pictures: `unlike`, `alike`, or the tokens of each, parted by commas: each of these is one
-            row of tokens wide, so that every honest rule counts as many.
+        pictures: `unlike`, `alike`, or each one's tokens, or its height x width in pixels, parted
+            by commas. Of tokens alone one row is made, so that every honest rule counts as many.
 
     Raises:
         ValueError: if not so many are given.
@@ -63,10 +63,15 @@ def sizes_of(count: int, pictures: str = "unlike") -> tuple[Size, ...]:
         return (ALIKE,) * count
     if pictures == "unlike":
         return UNLIKE[:count]
-    sizes = tuple((RULES.token, RULES.token * int(tokens)) for tokens in pictures.split(","))
+    sizes = tuple(map(_size, pictures.split(",")))
     if len(sizes) != count:
         raise ValueError(f"{len(sizes)} pictures for {count}")
     return sizes
+
+
+def _size(told: str) -> Size:
+    height, by, width = told.partition("x")
+    return (int(height), int(width)) if by else (RULES.token, RULES.token * int(told))
 
 
 def honest_items(count: int, pictures: str = "unlike") -> Payload:

@@ -9,7 +9,8 @@ from contracts import CONTRACTS
 from contracts.releases import RELEASES
 from harness.case import cases
 from harness.errors import unknown
-from harness.named_cases import REPORTED, kept
+from harness.named_cases import kept
+from harness.reported_cases import REPORTED
 from harness.seams import SEAMS
 from harness.snapshot import folder
 from harness.verdict import Verdict

@@ -97,5 +97,7 @@ FAULTS = (
     _by("counts-floor", "sides half to even -> down", rounding="floor"),
     _by("counts-ceil", "sides half to even -> up", rounding="ceil"),
     _by("counts-patch-16", "patches of 14 pixels -> of 16", patch=16),
+    _by("counts-small-side", "23x3 pixels as 3 tokens -> its sides first scaled up: 7",
+        small_side=True),
     _by("counts-class-token", "6 -> 6 and a class token", before=1),
 )  # fmt: skip

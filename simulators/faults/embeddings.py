@@ -140,6 +140,8 @@ FAULTS = (
     _made("embeddings-unmerged", "2x2 patches a row -> 1 patch a row", merge=1),
     _made("embeddings-class-row", "a0 a1 -> a class row, a0 a1", before=1),
     _made("embeddings-line-ends", "rows of a picture -> each ended by a separator", row_ends=True),
+    _made("embeddings-small-side", "23x3 pixels as 3 tokens -> its sides first scaled up: 7",
+          small_side=True),
     _made("embeddings-half-up", "sides half to even -> half up", rounding="half-up"),
     _form("embeddings-wider", "skew", "wider", "8 columns -> 16 columns"),
     _form("embeddings-narrower", "truncation", "narrower", "8 columns -> 4 columns"),

@@ -7,7 +7,8 @@ import pytest
 
 from harness.case import parse
 from harness.errors import UsageError
-from harness.named_cases import KEPT, REPORTED, case_of, keep, kept
+from harness.named_cases import KEPT, case_of, keep, kept
+from harness.reported_cases import REPORTED
 from harness.result import CaseResult
 
 REPOSITORY = Path(__file__).parents[2]
