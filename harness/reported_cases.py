@@ -93,7 +93,7 @@ REPORTED = {
     "B17": Named(
         "embedding-scatter placed-last-lost records=2 requests=2 at=0",
         Verdict.REFUSED,
-        "a prompt has one placeholder more than the encoder made rows: the batch of both requests ends",
+        "a prompt has a placeholder more than there are rows: the batch of both requests ends",
     ),
     "B17more": Named(
         "embedding-scatter placed-first-doubled records=2 requests=2 at=0",
@@ -123,7 +123,7 @@ REPORTED = {
     "B20": Named(
         "encoder-validate counts-small-side records=1 pictures=23x3",
         Verdict.REFUSED,
-        "a crop of 23x3 pixels is counted by a rule with a guard for small sides, and encoded without",
+        "a crop of 23x3 pixels is counted by a rule that minds small sides, and encoded without",
     ),
     "B23": Named(
         "embedding-scatter placed-all-wide records=2",
