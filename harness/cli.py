@@ -46,6 +46,14 @@ class Plain(StrEnum):
     JSON = "json"
 
 
+class Listed(StrEnum):
+    """How a list is written."""
+
+    TABLE = "table"
+    JSON = "json"
+    MARKDOWN = "markdown"
+
+
 _SOURCE_HELP = "A release (0.5.23), a path to a checkout, git:PATH@REF, or installed."
 SourceArgument = Annotated[str | None, typer.Argument(help=_SOURCE_HELP, show_default=NEWEST)]
 SourceOption = Annotated[str | None, typer.Option("--sglang", help="The source, as an option.")]
@@ -309,21 +317,28 @@ def serve_ar(
 @app.command("list", epilog="Example: seamproof list faults")
 def list_(
     what: Annotated[
-        str, typer.Argument(help="seams, clauses, faults, verdicts, releases or cases.")
+        str, typer.Argument(help="seams, clauses, faults, verdicts, releases, cases or holes.")
     ] = "seams",
-    format: Annotated[Plain, typer.Option(help="How to write it.")] = Plain.TABLE,
+    format: Annotated[Listed, typer.Option(help="How to write it.")] = Listed.TABLE,
 ) -> None:
-    """List the tables: what there is to check, and with what."""
+    """List the tables: what there is to check, and with what.
+
+    Holes are what the newest release takes without a word, hangs or dies of, read from the
+    committed snapshots.
+    """
     from harness.console import console
-    from harness.report.listing import listing, show
+    from harness.report.listing import listing, markdown, show
     from harness.report.machine import text
 
     with _told():
-        rows = listing(what)
-        if format is Plain.JSON:
-            print(text(rows))
+        if what == "holes":
+            Telling().say("reading the snapshots of all releases")
+        if format is Listed.JSON:
+            print(text(listing(what)))
+        elif format is Listed.MARKDOWN:
+            print(markdown(what), end="")
         else:
-            show(what, rows, console())
+            show(what, listing(what), console())
 
 
 @app.command(epilog="Example: seamproof explain ar-batch/reply-count")

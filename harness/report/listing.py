@@ -1,22 +1,27 @@
-"""The tables, listed: seams, clauses, faults, verdicts and releases."""
+"""The tables, listed: seams, clauses, faults, verdicts, releases, cases and holes."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
 from contracts import CONTRACTS
-from contracts.releases import RELEASES
+from contracts.releases import NEWEST, RELEASES
 from harness.case import cases
 from harness.errors import unknown
+from harness.holes import holes
 from harness.named_cases import kept
+from harness.report import holes as of_holes
 from harness.reported_cases import REPORTED
 from harness.seams import SEAMS
 from harness.snapshot import folder
 from harness.verdict import Verdict
 from simulators.faults import FAULTS
 
-_WHAT = ("seams", "clauses", "faults", "verdicts", "releases", "cases")
+_WHAT = ("seams", "clauses", "faults", "verdicts", "releases", "cases", "holes")
+#: What of a hole has room on a screen.
+_OF_HOLE = ("damage", "seam", "clause", "verdict", "cases")
 
 VERDICTS = {
     Verdict.UPHELD: "golden run: accepted, and the output is right",
@@ -41,6 +46,8 @@ def listing(what: str) -> list[dict[str, Any]]:
     """
     if what not in _WHAT:
         raise unknown("list", what, _WHAT)
+    if what == "holes":
+        return of_holes.rows(holes(NEWEST))
     rows: dict[str, list[dict[str, Any]]] = {
         "seams": [_seam(name) for name in SEAMS],
         "clauses": [row for name in SEAMS for row in _clauses(name)],
@@ -83,8 +90,27 @@ def _clauses(seam: str) -> list[dict[str, Any]]:
     ]
 
 
+def markdown(what: str) -> str:
+    """Return one table as Markdown; holes as a page.
+
+    Raises:
+        UsageError: if there is no such table.
+    """
+    if what == "holes":
+        return of_holes.page(NEWEST, holes(NEWEST))
+    rows = listing(what)
+    lines = [_line(rows[0]), _line(["---"] * len(rows[0]))]
+    return "\n".join([*lines, *(_line(row.values()) for row in rows)]) + "\n"
+
+
+def _line(values: Iterable[Any]) -> str:
+    return "| " + " | ".join(str(value).replace("|", "\\|") for value in values) + " |"
+
+
 def show(what: str, rows: list[dict[str, Any]], out: Console) -> None:
     """Print the rows as a table."""
+    if what == "holes":
+        rows = [{key: row[key] for key in _OF_HOLE} for row in rows]
     table = Table(box=None, title=what, title_justify="left", title_style="bold")
     for key in rows[0]:
         table.add_column(key, justify="right" if isinstance(rows[0][key], int) else "left")
