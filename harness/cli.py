@@ -11,6 +11,7 @@ import typer
 
 from contracts.releases import NEWEST, RELEASE
 from harness import trial_options
+from harness.device import AUTO, choose
 from harness.errors import HarnessError, UsageError
 from harness.telling import Telling
 from harness.verdict import ExitCode, exit_code
@@ -57,7 +58,13 @@ class Listed(StrEnum):
 _SOURCE_HELP = "A release (0.5.23), a path to a checkout, git:PATH@REF, or installed."
 SourceArgument = Annotated[str | None, typer.Argument(help=_SOURCE_HELP, show_default=NEWEST)]
 SourceOption = Annotated[str | None, typer.Option("--sglang", help="The source, as an option.")]
-DeviceOption = Annotated[str, typer.Option(help="Where upstream's tensors live: cpu.")]
+DeviceOption = Annotated[
+    str,
+    typer.Option(
+        help="Where tensors live and kernels run: auto, cpu, interpreter (kernels in Triton's "
+        "interpreter, even where there is a card) or cuda."
+    ),
+]
 
 
 @contextmanager
@@ -79,12 +86,6 @@ def _source(argument: str | None, option: str | None) -> str:
     return NEWEST if named is None else named
 
 
-def _device(device: str) -> str:
-    if device != "cpu":
-        raise UsageError(f"--device {device}: only cpu can be had so far")
-    return device
-
-
 @app.command(epilog="Example: seamproof check 0.5.23 --seam ar-batch --against 0.5.18")
 def check(
     source: SourceArgument = None,
@@ -103,7 +104,7 @@ def check(
         bool, typer.Option("--require-all", help="A case that cannot run here fails too.")
     ] = False,
     format: Annotated[Format, typer.Option(help="How to write the report.")] = Format.TABLE,
-    device: DeviceOption = "cpu",
+    device: DeviceOption = AUTO,
     jobs: Annotated[
         int | None, typer.Option(min=1, help="Worker processes.", show_default="cores")
     ] = None,
@@ -119,9 +120,7 @@ def check(
 
         def run(named: str) -> Any:
             try:
-                return run_check(
-                    named, selection, _device(device), jobs, telling.progress, telling.say
-                )
+                return run_check(named, selection, device, jobs, telling.progress, telling.say)
             finally:
                 telling.close()
 
@@ -169,7 +168,7 @@ def run(
     ],
     sglang: SourceOption = None,
     format: Annotated[Plain, typer.Option(help="How to write it.")] = Plain.TABLE,
-    device: DeviceOption = "cpu",
+    device: DeviceOption = AUTO,
 ) -> None:
     """Run one case and show everything that was seen."""
     from harness.console import console
@@ -179,13 +178,13 @@ def run(
 
     with _told():
         named = case_of(case)
-        tree, result = run_one(_source(None, sglang), named, _device(device), Telling().say)
+        tree, result = run_one(_source(None, sglang), named, device, Telling().say)
         if format is Plain.JSON:
             from harness.report.machine import text
 
-            print(text(document(tree, result)))
+            print(text(document(tree, choose(device), result)))
         else:
-            show(tree, named, result, console())
+            show(tree, choose(device), named, result, console())
         raise typer.Exit(exit_code([result.verdict], [result.promise]))
 
 
@@ -207,7 +206,7 @@ def try_(
     set: trial_options.SetOption = None,
     sglang: SourceOption = None,
     format: Annotated[Plain, typer.Option(help="How to write it.")] = Plain.TABLE,
-    device: DeviceOption = "cpu",
+    device: DeviceOption = AUTO,
 ) -> None:
     """Give your own payload to the real consumer, and hold it against the contract.
 
@@ -227,19 +226,19 @@ def try_(
         kind = kind_of(seam, trial_options.typed(context))
         if kind is Kind.SPLITS:
             asked = AskedSplits(splits, rank_splits, lengths, tuple(set or ()))
-            report, case = trial_of_splits(source, seam, asked, _device(device), say)
+            report, case = trial_of_splits(source, seam, asked, device, say)
         elif kind is Kind.COUNTS:
             told = AskedCounts(counts, rows, tuple(set or ()))
-            report, case = trial_of_counts(source, seam, told, _device(device), say)
+            report, case = trial_of_counts(source, seam, told, device, say)
         else:
             assert reply is not None
             given = Reply(reply, status, content_type, stamped)
-            report, case = trial(source, seam, given, prompts, size, _device(device), say)
+            report, case = trial(source, seam, given, prompts, size, device, say)
         if format is Plain.JSON:
             whole = [one.in_full(result) for result in report.results]
             print(machine.text({**machine.document(report), "cases": whole}))
         else:
-            one.show(report.tree, case, report.results[0], console())
+            one.show(report.tree, report.device, case, report.results[0], console())
         raise typer.Exit(exit_code(*_ends(report)))
 
 
@@ -257,7 +256,7 @@ def fuzz(
     seed: Annotated[int, typer.Option(help="Equal seeds try equal cases.")] = 0,
     sglang: SourceOption = None,
     format: Annotated[Plain, typer.Option(help="How to write it.")] = Plain.TABLE,
-    device: DeviceOption = "cpu",
+    device: DeviceOption = AUTO,
 ) -> None:
     """Look for the smallest case with a verdict, over requests, payloads and faults."""
     from harness.console import console
@@ -268,7 +267,7 @@ def fuzz(
         telling, source = Telling(), _source(None, sglang)
         asked = (tuple(looked_for or ()), examples, seed, keep)
         try:
-            found = fuzz_seam(source, seam, *asked, _device(device), telling)
+            found = fuzz_seam(source, seam, *asked, device, telling)
         finally:
             telling.close()
         if format is Plain.JSON:
@@ -382,7 +381,7 @@ def doctor(
             print(text(found))
         else:
             for name, said in found.items():
-                print(f"{name:<14} {said}")
+                print(f"{name:<20} {said}")
 
 
 def main() -> None:

@@ -10,12 +10,15 @@ import sys
 from contracts.releases import NEWEST, RELEASES
 from harness import __version__
 from harness.cache import trees
+from harness.device import AUTO, choose
+from harness.kernels.trust import trust
 
 _PACKAGES = ("torch", "triton", "requests", "numpy", "pillow", "pytest", "sglang")
 
 
 def findings() -> dict[str, str]:
     """Return what was found, by name."""
+    found = trust()
     cached = [r for r in RELEASES if (trees() / f"sglang-{r}").is_dir()]
     return {
         "seamproof": __version__,
@@ -24,6 +27,9 @@ def findings() -> dict[str, str]:
         "pip": "there" if _has_pip() else "missing: a release cannot be fetched",
         "git": "there" if shutil.which("git") else "missing: git:PATH@REF cannot be read",
         "gpu": _gpu(),
+        "device": str(choose(AUTO)),
+        "interpreter": found.broken or f"of Triton {found.triton}, can be trusted with:",
+        **{f"  {operation}": said for operation, said in found.rows().items()},
         "cache": str(trees()),
         "releases": f"cached: {', '.join(cached) or 'none'}; newest known: {NEWEST}",
         "workers": "fork server" if os.name == "posix" else "missing: this needs Linux or macOS",

@@ -7,12 +7,13 @@ from rich.console import Console
 from rich.markup import escape
 
 from harness.case import Case, parse, seam_named
+from harness.device import Device, choose
 from harness.errors import unknown
 from harness.fuzz import Search, Wanted, pasteable_test, search, unfit, with_verdict
 from harness.named_cases import check_name, keep
 from harness.pool import Pool
 from harness.report.digest import SEVERITY, counted
-from harness.report.machine import case_document
+from harness.report.machine import case_document, device_document
 from harness.report.one import show as show_one
 from harness.runner import absence
 from harness.telling import Telling
@@ -25,6 +26,7 @@ class Found:
     """What a fuzzing run found on a tree."""
 
     tree: Tree
+    device: Device
     seam: str
     search: Search
     absent: str = ""
@@ -45,6 +47,7 @@ class Found:
         return {
             "release": self.tree.release,
             "source": self.tree.name,
+            **device_document(self.device),
             "seam": self.seam,
             "absent": self.absent,
             "tried": self.search.tried,
@@ -68,18 +71,19 @@ def fuzz_seam(
     """Return what fuzzing one seam of a source found.
 
     Raises:
-        UsageError: if the seam or a verdict is none, or the name to keep it under is taken.
+        UsageError: if the seam, a verdict or the device is none, or the name to keep it under is
+            taken.
         SourceError: if there is no such source.
     """
-    seam, tree = seam_named(name), find(source, telling.say)
+    on, seam, tree = choose(device), seam_named(name), find(source, telling.say)
     wanted = _wanted(verdicts)
     if kept is not None:
         check_name(kept)
     if reason := absence(tree, seam):
-        return Found(tree, name, Search(), reason)
-    with Pool(tree, device, workers=1) as pool:
+        return Found(tree, on, name, Search(), reason)
+    with Pool(tree, on, workers=1) as pool:
         done = search(pool, seam, wanted, examples, seed, telling.progress)
-    found = Found(tree, name, done)
+    found = Found(tree, on, name, done)
     if kept is not None and found.case is not None:
         keep(kept, found.case)
     return found
@@ -103,6 +107,6 @@ def show(found: Found, out: Console) -> None:
     if done.found is None or found.case is None:
         out.print("Nothing of what was looked for was found.", highlight=False)
         return
-    show_one(found.tree, found.case, done.found, out)
+    show_one(found.tree, found.device, found.case, done.found, out)
     out.print("\nTo paste into a test:\n", highlight=False)
     out.print(escape(pasteable_test(done.found)), highlight=False)

@@ -86,6 +86,10 @@ def _verdict(
     if golden is not None and golden.unsure:
         said = "; ".join(golden.unsure)
         return Verdict.INCONCLUSIVE, f"its golden run could not be judged: {said}"
+    if run.lacks:
+        return Verdict.UNAVAILABLE, run.lacks
+    if golden is not None and golden.lacks and run.ending is Ending.ACCEPTED:
+        return Verdict.UNAVAILABLE, f"its golden run cannot be had: {golden.lacks}"
     if golden is None and violations:
         return Verdict.INCONCLUSIVE, f"the honest payload breaks a clause: {violations[0]}"
     if run.ending is Ending.CRASHED:

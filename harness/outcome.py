@@ -81,6 +81,8 @@ class Outcome:
     stack: str = ""
     #: Of a group of ranks, how each one ended, and what each did in words.
     ranks: "tuple[RankOutcome, ...]" = ()
+    #: What this machine lacks to go on where the call stood; empty where it could.
+    lacks: str = ""
 
     @property
     def errors(self) -> tuple[tuple[int | None, Raised], ...]:

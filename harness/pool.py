@@ -15,12 +15,15 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from multiprocessing import forkserver
 from multiprocessing.connection import wait
-from multiprocessing.context import ForkServerContext, ForkServerProcess
+from multiprocessing.context import BaseContext, ForkServerContext
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 from harness.bench import JUDGING
 from harness.case import Case
+from harness.device import ON_CPU, Device
 from harness.outcome import Ending, Outcome
 from harness.result import CaseResult, unjudged
 from harness.seams import SEAMS
@@ -58,7 +61,7 @@ class Pool:
     A context manager; leaving it ends every worker and removes their folders.
     """
 
-    def __init__(self, tree: Tree, device: str = "cpu", workers: int | None = None) -> None:
+    def __init__(self, tree: Tree, device: Device = ON_CPU, workers: int | None = None) -> None:
         self._tree = tree
         self._device = device
         self._count = workers or os.cpu_count() or 1
@@ -138,8 +141,13 @@ class Pool:
         self._started += 1
         folder = Path(self._folder.name, str(self._started))
         folder.mkdir()
-        setup = Setup(self._tree, self._device, Path.cwd(), folder)
-        return _Worker(self._context, setup, seam)
+        is_kernel = SEAMS[seam].kernel
+        setup = Setup(self._tree, self._device, is_kernel, Path.cwd(), folder)
+        context: BaseContext = self._context
+        if self._tree.mode == INSTALLED and self._device.interprets(is_kernel):
+            # The fork server has imported upstream, and Triton with it, to be compiled.
+            context = multiprocessing.get_context("spawn")
+        return _Worker(context, setup, seam)
 
     def _step(self) -> Iterator[Done]:
         busy = [worker for worker in self._workers if worker.jobs]
@@ -195,10 +203,12 @@ def _seconds(case: Case) -> float:
 class _Worker:
     """One worker process, seen from outside."""
 
-    def __init__(self, context: ForkServerContext, setup: Setup, seam: str) -> None:
+    def __init__(self, context: BaseContext, setup: Setup, seam: str) -> None:
         self.connection, theirs = context.Pipe()
         self._folder = setup.folder
-        self._process: ForkServerProcess = context.Process(target=work, args=(theirs, setup))
+        # What the types of the standard library say of every context but this base.
+        start: Any = context
+        self._process: BaseProcess = start.Process(target=work, args=(theirs, setup))
         with _empty_main():
             self._process.start()
         theirs.close()

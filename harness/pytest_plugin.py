@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from harness.device import AUTO, Device, choose
 from harness.errors import HarnessError
 from harness.verdict import UNJUDGED, Promise, Verdict
 
@@ -43,10 +44,10 @@ class BrokenPromiseError(Exception):
 class Cases:
     """The cases of one pytest run: their tree, and the workers that run them."""
 
-    def __init__(self, source: str, device: str, strict: bool) -> None:
+    def __init__(self, source: str, device: Device, strict: bool) -> None:
         self.source = source
         self.strict = strict
-        self._device = device
+        self.device = device
         self._tree: Tree | None = None
         self._pool: Pool | None = None
         self.verdicts: Counter[Verdict] = Counter()
@@ -71,7 +72,7 @@ class Cases:
             result = unjudged(case, reason, Verdict.ABSENT)
         else:
             if self._pool is None:
-                self._pool = Pool(self.tree, self._device, workers=1)
+                self._pool = Pool(self.tree, self.device, workers=1)
             (result,) = self._pool.run([case])
         self.verdicts[result.verdict] += 1
         return result
@@ -97,7 +98,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
     group.addoption("--seam", action="append", default=[], help="only these seams; globs")
     group.addoption("--fault", action="append", default=[], help="only these faults; globs")
-    group.addoption("--seamproof-device", default="cpu", help="where upstream's tensors live")
+    group.addoption(
+        "--seamproof-device",
+        default=AUTO,
+        metavar="DEVICE",
+        help="auto, cpu, interpreter (Triton's, for kernels) or cuda",
+    )
     group.addoption(
         "--seamproof-strict", action="store_true", help="an open promise fails its case too"
     )
@@ -118,9 +124,11 @@ def pytest_configure(config: pytest.Config) -> None:
                 "reads its settings there and writes its cache there"
             )
         device, strict = (config.getoption(f"--seamproof-{o}") for o in ("device", "strict"))
-        if device != "cpu":
-            raise pytest.UsageError(f"--seamproof-device {device}: only cpu can be had so far")
-        config.stash[_CASES] = Cases(source, device, strict)
+        try:
+            chosen = choose(device)
+        except HarnessError as error:
+            raise pytest.UsageError(f"--seamproof-device: {error}") from error
+        config.stash[_CASES] = Cases(source, chosen, strict)
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
@@ -134,7 +142,11 @@ def pytest_report_header(config: pytest.Config) -> list[str]:
     if _CASES not in config.stash:
         return []
     tree = _tree_or_usage_error(config.stash[_CASES])
-    return [f"seamproof: SGLang {tree.release} ({tree.name}), {tree.mode}"]
+    cases = config.stash[_CASES]
+    return [
+        f"seamproof: SGLang {tree.release} ({tree.name}), {tree.mode}",
+        f"seamproof: {cases.device}",
+    ]
 
 
 def _tree_or_usage_error(cases: Cases) -> "Tree":
@@ -284,10 +296,11 @@ def run_case(request: pytest.FixtureRequest) -> Iterator[Callable[..., "CaseResu
 
     named = request.config.getoption("--sglang") or NEWEST
     opened: dict[str, Cases] = {}
+    device = choose(request.config.getoption("--seamproof-device"))
 
     def run(line: str, source: str = named) -> "CaseResult":
         if source not in opened:
-            opened[source] = Cases(source, "cpu", strict=False)
+            opened[source] = Cases(source, device, strict=False)
         return opened[source].run(parse(line))
 
     yield run

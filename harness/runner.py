@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from contracts import CONTRACTS
 from harness.case import Case, cases
+from harness.device import CPU, Device, choose
 from harness.errors import SourceError, UsageError, unknown
 from harness.given_faults import fault_named
 from harness.pool import Pool
@@ -27,7 +28,7 @@ class Report:
     """All that a check found."""
 
     tree: Tree
-    device: str
+    device: Device
     results: tuple[CaseResult, ...]
     #: `seam/clause` of guards whose raise line no case executed.
     unreachable: tuple[str, ...] = ()
@@ -114,7 +115,7 @@ def _matched(kind: str, patterns: Sequence[str], table: Iterable[str]) -> list[s
 def check(
     source: str,
     selection: Selection = Selection(),
-    device: str = "cpu",
+    device: str = CPU,
     workers: int | None = None,
     progress: Progress = unheard,
     say: Say = unheard,
@@ -124,24 +125,25 @@ def check(
     Args:
         source: A release, a path, `git:PATH@REF` or `installed`.
         selection: Which seams and faults.
-        device: Where upstream's tensors live.
+        device: One of `harness.device.CHOICES`.
         workers: How many processes; as many as cores by default.
         progress: Told how many cases of how many are done.
         say: Told what is being done before the first case runs.
 
     Raises:
-        UsageError: if the selection names what there is not.
+        UsageError: if the selection names what there is not, or the device is not to be had.
         SourceError: if there is no such source, or it changed while it was checked.
         CacheError: if the user's cache cannot be written.
     """
     started = time.perf_counter()
     wanted = selection.chosen()
+    chosen = choose(device)
     tree = find(source, say)
     results = run_cases(tree, wanted, device, workers, progress)
     unreachable = _unreachable(tree, selection, results) if selection.is_whole else ()
     return Report(
         tree=tree,
-        device=device,
+        device=chosen,
         results=tuple(results),
         unreachable=unreachable,
         seconds=time.perf_counter() - started,
@@ -151,7 +153,7 @@ def check(
 def run_cases(
     tree: Tree,
     wanted: Sequence[Case],
-    device: str = "cpu",
+    device: str = CPU,
     workers: int | None = None,
     progress: Progress = unheard,
     whole: bool = False,
@@ -168,7 +170,7 @@ def run_cases(
         before = _fingerprint(tree)
         # A worker is worth its start from some ten cases on.
         count = min(workers or os.cpu_count() or 1, len(runnable) // 8 + 1)
-        with Pool(tree, device, count) as pool:
+        with Pool(tree, choose(device), count) as pool:
             results = pool.run(runnable, progress, whole)
         if _fingerprint(tree) != before:
             raise SourceError(f"source {tree.name!r} changed while it was checked: check it again")
@@ -216,7 +218,7 @@ def _fingerprint(tree: Tree) -> dict[str, tuple[int, int]]:
 def run_one(
     source: str,
     case: Case,
-    device: str = "cpu",
+    device: str = CPU,
     say: Say = unheard,
 ) -> tuple[Tree, CaseResult]:
     """Run one case on a source.

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from contracts.releases import Span
+from harness.device import Device
 from simulators.faults import Place
 
 
@@ -105,7 +106,7 @@ def _always_fits(dims: Mapping[str, str]) -> str:
     return ""
 
 
-def _lacks_nothing(dims: Mapping[str, str], device: str) -> str:
+def _lacks_nothing(dims: Mapping[str, str], device: Device) -> str:
     return ""
 
 
@@ -134,7 +135,9 @@ class Seam:
     misfit: Callable[[Mapping[str, str]], str] = _always_fits
     #: Says what a machine, running on a device, lacks for a combination of dimensions; empty if
     #: it lacks nothing. Such a case is unavailable.
-    lacks: Callable[[Mapping[str, str], str], str] = _lacks_nothing
+    lacks: Callable[[Mapping[str, str], Device], str] = _lacks_nothing
+    #: True where upstream's function launches Triton kernels.
+    kernel: bool = False
 
     def module(self, release: str) -> str:
         """Return the name of upstream's module in a release.

@@ -6,6 +6,7 @@
 from collections.abc import Mapping
 
 from contracts.releases import Span
+from harness.device import CUDA, Device
 from harness.seam import Dim, Seam, Space, one_of, whole_number
 from simulators.attention_rows import MOST_ROWS
 from simulators.payload import SPLITS
@@ -123,9 +124,9 @@ def misfit_of_gather(dims: Mapping[str, str]) -> str:
     return misfit({**dims, "heads": str(count_of_ranks(dims))})
 
 
-def lacks_of_ring(dims: Mapping[str, str], device: str) -> str:
+def lacks_of_ring(dims: Mapping[str, str], device: Device) -> str:
     """Return what is missing for the ring, which needs a kernel that no CPU has."""
-    if dims["strategy"] != "ring" or device.startswith("cuda"):
+    if dims["strategy"] != "ring" or device.tensors == CUDA:
         return ""
     return "strategy=ring needs the flash-attention kernel of CUDA"
 

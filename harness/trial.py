@@ -4,6 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from harness.case import Case, Step, seam_named
+from harness.device import CPU, choose
 from harness.errors import UsageError
 from harness.given_faults import Reply
 from harness.runner import Report, run_one
@@ -17,7 +18,7 @@ def trial(
     given: Reply,
     prompts: int,
     size: str,
-    device: str = "cpu",
+    device: str = CPU,
     say: Say = unheard,
 ) -> tuple[Report, Case]:
     """Return what upstream did with a payload from a file.
@@ -28,7 +29,7 @@ def trial(
         given: The file, and how it is sent.
         prompts: How many prompts were asked, or outputs are due.
         size: Width x height in pixels.
-        device: Where upstream's tensors live.
+        device: One of `harness.device.CHOICES`.
         say: Told what is being done.
 
     Raises:
@@ -39,7 +40,7 @@ def trial(
     tree, result = run_one(source, case, device, say)
     named = f"try {seam} --prompts {prompts} --size {size} --reply {given.file.name}"
     shown = replace(result, fault="your-reply", case=named)
-    return Report(tree, device, (shown,)), case
+    return Report(tree, choose(device), (shown,)), case
 
 
 def _case(name: str, given: Reply, prompts: int, size: str) -> Case:

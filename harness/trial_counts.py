@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from harness.case import Case, Step, seam_named
+from harness.device import CPU, choose
 from harness.errors import UsageError
 from harness.given_counts import Counts, counts_of, rows_of
 from harness.runner import Report, run_one
@@ -40,7 +41,7 @@ class AskedCounts:
 
 
 def trial_of_counts(
-    source: str, seam: str, asked: AskedCounts, device: str = "cpu", say: Say = unheard
+    source: str, seam: str, asked: AskedCounts, device: str = CPU, say: Say = unheard
 ) -> tuple[Report, Case]:
     """Return what upstream did with counts and rows of a user's own.
 
@@ -48,7 +49,7 @@ def trial_of_counts(
         source: A release, a path, `git:PATH@REF` or `installed`.
         seam: A seam at which items are counted, and rows made for them.
         asked: The counts and rows.
-        device: Where upstream's tensors live.
+        device: One of `harness.device.CHOICES`.
         say: Told what is being done.
 
     Raises:
@@ -58,7 +59,7 @@ def trial_of_counts(
     case = _case(seam_named(seam), asked)
     tree, result = run_one(source, case, device, say)
     shown = replace(result, fault="your-counts", case=asked.typed(seam))
-    return Report(tree, device, (shown,)), case
+    return Report(tree, choose(device), (shown,)), case
 
 
 def _case(seam: Seam, asked: AskedCounts) -> Case:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from harness.case import Case, Step, seam_named
+from harness.device import CPU, choose
 from harness.errors import UsageError
 from harness.given_splits import Splits
 from harness.runner import Report, run_one
@@ -44,7 +45,7 @@ class AskedSplits:
 
 
 def trial_of_splits(
-    source: str, seam: str, asked: AskedSplits, device: str = "cpu", say: Say = unheard
+    source: str, seam: str, asked: AskedSplits, device: str = CPU, say: Say = unheard
 ) -> tuple[Report, Case]:
     """Return what upstream did on every rank with splits of a user's own.
 
@@ -52,7 +53,7 @@ def trial_of_splits(
         source: A release, a path, `git:PATH@REF` or `installed`.
         seam: A seam at which splits are told.
         asked: The splits, and what the ranks hold.
-        device: Where upstream's tensors live.
+        device: One of `harness.device.CHOICES`.
         say: Told what is being done.
 
     Raises:
@@ -62,7 +63,7 @@ def trial_of_splits(
     case = _case(seam_named(seam), asked)
     tree, result = run_one(source, case, device, say)
     shown = replace(result, fault="your-splits", case=asked.typed(seam))
-    return Report(tree, device, (shown,)), case
+    return Report(tree, choose(device), (shown,)), case
 
 
 def _case(seam: Seam, asked: AskedSplits) -> Case:

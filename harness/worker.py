@@ -17,6 +17,7 @@ from harness import given_faults
 from harness.bench import Bench
 from harness.case import Case
 from harness.confinement import confine
+from harness.device import Device
 from harness.outcome import Outcome
 from harness.result import CaseResult, unjudged
 from harness.upstream.source import Tree
@@ -28,7 +29,9 @@ class Setup:
     """What a worker needs to begin."""
 
     tree: Tree
-    device: str
+    device: Device
+    #: Whether its seam launches Triton kernels.
+    is_kernel: bool
     #: Where the user stands: a user's own faults are named from there.
     cwd: Path
     #: The worker's own folder; the stack of a hang is written into it.
@@ -83,10 +86,11 @@ def work(connection: Connection, setup: Setup) -> None:
     """
     given_faults.stand_in(setup.cwd)
     _settle(setup.folder)
+    _interpret(setup.device.interprets(setup.is_kernel))
     with (setup.folder / STACK_FILE).open("w") as stack:
         faulthandler.register(signal.SIGUSR1, file=stack, all_threads=True)
         confine(setup.folder)
-        bench = Bench(setup.tree, setup.device)
+        bench = Bench(setup.tree, setup.device.of(setup.is_kernel))
         batch: list[Job]
         while batch := connection.recv():
             for job in batch:
@@ -94,6 +98,11 @@ def work(connection: Connection, setup: Setup) -> None:
                 bench.prepare(job.case)
                 connection.send(Done(job.index, _result(bench, job, connection)))
         bench.close()
+
+
+def _interpret(asked: bool) -> None:
+    # Triton reads it where a kernel is decorated, its own kernels as it is imported.
+    os.environ["TRITON_INTERPRET"] = "1" if asked else "0"
 
 
 def _result(bench: Bench, job: Job, connection: Connection) -> CaseResult:

@@ -59,6 +59,10 @@ class Output:
     value: Any = None
 
 
+class Lacking(BaseException):
+    """A call came to what this machine is known not to be able to run; the text says to what."""
+
+
 def outcome_of(upstream: Upstream, call: Callable[[], Output]) -> Outcome:
     """Return how a call into upstream ended.
 
@@ -72,6 +76,9 @@ def outcome_of(upstream: Upstream, call: Callable[[], Output]) -> Outcome:
         output = call()
     except KeyboardInterrupt:
         raise
+    except Lacking as error:
+        LEDGER.take()
+        return Outcome(Ending.RAISED, lacks=str(error))
     except BaseException as error:  # noqa: BLE001 - whatever upstream ends in is the finding
         raised = _raised(error, upstream)
     unsure = [*LEDGER.take(), *_stubs_in(output.value)]

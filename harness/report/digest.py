@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from contracts import CONTRACTS
 from harness.result import CaseResult
 from harness.runner import Report
+from harness.seams import SEAMS
 from harness.verdict import UNJUDGED, Promise, Verdict
 from simulators.faults import FAULTS
 
@@ -110,7 +111,13 @@ def head(report: Report) -> str:
     """Return the opening line: what was checked, and how."""
     assumed = " (assumed: the tree does not say)" if report.tree.release_assumed else ""
     named = "" if report.source == report.release else f", source {report.source}"
-    return f"SGLang {report.release}{assumed}{named}, {report.mode}, device {report.device}"
+    return f"SGLang {report.release}{assumed}{named}, {report.mode}, device {report.device.tensors}"
+
+
+def kernels(report: Report) -> str:
+    """Return in words what ran where, if kernels were among it; else empty."""
+    of_kernels = any(SEAMS[r.seam].kernel and r.verdict not in UNJUDGED for r in report.results)
+    return f"Of seams with kernels: {report.device}" if of_kernels else ""
 
 
 def replay(report: Report, result: CaseResult) -> str:

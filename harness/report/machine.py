@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+from harness.device import Device
 from harness.result import CaseResult
 from harness.runner import Report
 from harness.snapshot import Difference
@@ -14,7 +15,7 @@ def document(report: Report, seed: int = 0) -> dict[str, Any]:
         "release": report.release,
         "source": report.source,
         "mode": report.mode,
-        "device": report.device,
+        **device_document(report.device),
         "seed": seed,
         "cases": [case_document(result) for result in report.results],
         "summary": {
@@ -24,6 +25,11 @@ def document(report: Report, seed: int = 0) -> dict[str, Any]:
             "seconds": round(report.seconds, 3),
         },
     }
+
+
+def device_document(device: Device) -> dict[str, Any]:
+    """Return where tensors lived and how kernels ran, as JSON values."""
+    return {"device": device.tensors, "kernels": device.kernels, "device_why": device.why}
 
 
 def case_document(result: CaseResult) -> dict[str, Any]:

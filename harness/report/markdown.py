@@ -4,6 +4,7 @@ from harness.report.digest import (
     broken,
     counted,
     head,
+    kernels,
     not_judged,
     replay,
     rows,
@@ -18,6 +19,8 @@ from harness.verdict import Verdict
 def text(report: Report) -> str:
     """Return the report as Markdown."""
     lines = [f"### {head(report)}", "", totals(report), ""]
+    if where := kernels(report):
+        lines += [where, ""]
     for result in broken(report):
         why = result.detail or f"{result.exception}: {result.message}"
         lines += [f"- **broken** `{result.case}`: {result.verdict}, {_plain(why)}"]

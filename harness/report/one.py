@@ -7,8 +7,9 @@ from rich.markup import escape
 
 from contracts import CONTRACTS
 from harness.case import Case
+from harness.device import Device
 from harness.given_faults import fault_named
-from harness.report.machine import case_document
+from harness.report.machine import case_document, device_document
 from harness.result import CaseResult
 from harness.seams import SEAMS
 from harness.upstream.source import Tree
@@ -17,12 +18,13 @@ from harness.upstream.source import Tree
 _SHOWN = 300
 
 
-def document(tree: Tree, result: CaseResult) -> dict[str, Any]:
+def document(tree: Tree, device: Device, result: CaseResult) -> dict[str, Any]:
     """Return one case as JSON values."""
     return {
         "release": tree.release,
         "source": tree.name,
         "mode": tree.mode,
+        **device_document(device),
         **in_full(result),
     }
 
@@ -40,7 +42,7 @@ def in_full(result: CaseResult) -> dict[str, Any]:
     }
 
 
-def show(tree: Tree, case: Case, result: CaseResult, out: Console) -> None:
+def show(tree: Tree, device: Device, case: Case, result: CaseResult, out: Console) -> None:
     """Print one case: what was done, what it broke, what upstream did, and the verdict."""
     seam = SEAMS[result.seam]
 
@@ -49,6 +51,7 @@ def show(tree: Tree, case: Case, result: CaseResult, out: Console) -> None:
 
     line("case", result.case)
     line("upstream", f"SGLang {tree.release}, {tree.mode}, {seam.symbol}, platform {seam.platform}")
+    line("device", str(device))
     line("contract", CONTRACTS[seam.name].summary)
     for step in case.steps:
         picture = fault_named(step.fault).picture

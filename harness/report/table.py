@@ -8,6 +8,7 @@ from harness.report.digest import (
     FaultRow,
     broken,
     head,
+    kernels,
     not_judged,
     replay,
     rows,
@@ -35,6 +36,8 @@ _PROMISES = {Promise.KEPT: "green", Promise.OPEN: "yellow", Promise.BROKEN: "bol
 def show(report: Report, out: Console) -> None:
     """Print a report."""
     out.print(head(report), style="bold", highlight=False)
+    if where := kernels(report):
+        out.print(where, highlight=False)
     for seam, faults in rows(report).items():
         if faults[0].results[0].verdict is not Verdict.ABSENT:
             out.print(_table(seam, faults))

@@ -110,7 +110,7 @@ BAD = {
     ),
     "a fault": (["check", "--fault", "omision"], "unknown fault 'omision': did you mean omission"),
     "one fault of two": (["check", "--fault", "omission", "--fault", "x*"], "unknown fault 'x*'"),
-    "a device": (["check", "--device", "tpu"], "--device tpu: only cpu can be had"),
+    "a device": (["check", "--device", "tpu"], "--device tpu: there is auto, cpu, interpreter,"),
     "a source to compare with": (
         ["check", NEWEST, *FEW, "--against", "EMPTY"], "is no SGLang tree: neither"
     ),

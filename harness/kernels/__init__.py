@@ -1,0 +1,1 @@
+"""Triton kernels: which device they run on, what its interpreter can be trusted with, margins."""
