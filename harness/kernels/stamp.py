@@ -145,8 +145,7 @@ def stamp_rows(table: ItemTable, out: torch.Tensor) -> torch.Tensor:
         ValueError: if `out` has another form, or a dtype that is not one of ROW_DTYPES.
     """
     check_rows(out, table)
-    if out.shape[0] != table.rows:
-        raise ValueError(f"{table.rows} rows are stamped, and there is room for {out.shape[0]}")
+    _check_room(out, table)
     rows, width = out.shape
     tall, periods = tile_of(width)
     if rows:
@@ -162,6 +161,7 @@ def stamp_rows(table: ItemTable, out: torch.Tensor) -> torch.Tensor:
 def stamp_rows_torch(table: ItemTable, out: torch.Tensor) -> torch.Tensor:
     """Write what `stamp_rows` writes, in eager torch on any device."""
     check_rows(out, table)
+    _check_room(out, table)
     slots, positions, stamps = _packed(table)
     word = slots | positions << 16 | (stamps & 0xFFFFFF) << 40
     shifts = 8 * torch.arange(PERIOD, device=out.device)
@@ -183,8 +183,7 @@ def stamp_ids(table: ItemTable, out: torch.Tensor, codebook: int) -> torch.Tenso
         ValueError: if `out` has another form or dtype, or a codebook has no or too many codes.
     """
     check_ids(out, table, codebook)
-    if out.shape[0] != table.rows:
-        raise ValueError(f"{table.rows} ids are stamped, and there is room for {out.shape[0]}")
+    _check_room(out, table)
     if table.rows:
         _stamp_ids_kernel[(triton.cdiv(table.rows, _IDS),)](
             out, table.offsets, table.owners, table.occurrences, table.firsts,
@@ -196,6 +195,7 @@ def stamp_ids(table: ItemTable, out: torch.Tensor, codebook: int) -> torch.Tenso
 def stamp_ids_torch(table: ItemTable, out: torch.Tensor, codebook: int) -> torch.Tensor:
     """Write what `stamp_ids` writes, in eager torch on any device."""
     check_ids(out, table, codebook)
+    _check_room(out, table)
     out.copy_(_packed(table)[2] % codebook)
     return out
 
@@ -207,6 +207,11 @@ def _packed(table: ItemTable) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]
     begun = (table.offsets[:-1] - table.firsts)[slots]
     positions = torch.arange(table.rows, device=table.device) - begun
     return slots, positions, mix_torch(table.owners[slots], table.occurrences[slots], positions)
+
+
+def _check_room(out: torch.Tensor, table: ItemTable) -> None:
+    if out.shape[0] != table.rows:
+        raise ValueError(f"{table.rows} rows are stamped, and there is room for {out.shape[0]}")
 
 
 def check_rows(rows: torch.Tensor, table: ItemTable) -> None:
