@@ -9,7 +9,7 @@ import sys
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 from zlib import crc32
 
 from contracts.clauses.prior_tokens import CODEBOOK_SIZE
@@ -21,11 +21,13 @@ if TYPE_CHECKING:
 _MASK = 0xFFFFFFFF
 _GOLDEN = 0x9E3779B9
 
+_Words = TypeVar("_Words", int, "torch.Tensor")
 
-def _finalise(value: int) -> int:
-    value ^= value >> 16
+
+def _finalise(value: _Words) -> _Words:
+    value = value ^ value >> 16
     value = value * 0x85EBCA6B & _MASK
-    value ^= value >> 13
+    value = value ^ value >> 13
     value = value * 0xC2B2AE35 & _MASK
     return value ^ value >> 16
 
@@ -36,24 +38,24 @@ def mix(owner: int, occurrence: int, position: int) -> int:
     return _finalise(_finalise(sequence & _MASK) + position * _GOLDEN & _MASK)
 
 
-def mix_torch(owner: int, occurrence: int, positions: "torch.Tensor") -> "torch.Tensor":
-    """Return the stamps of many positions at once.
+def mix_torch(
+    owner: "int | torch.Tensor", occurrence: "int | torch.Tensor", positions: "torch.Tensor"
+) -> "torch.Tensor":
+    """Return many stamps at once.
 
     Args:
-        owner: Number of the owner.
-        occurrence: Which of several equal owners.
-        positions: Any shape, int64, any device.
+        owner: Number of the owner; or of each, int64, on the device of the positions.
+        occurrence: Which of several equal owners; one for all or one for each.
+        positions: Any shape that fits those of the others, int64, any device.
 
     Returns:
-        The stamps, same shape and device, int64 with values below 2**32.
+        The stamps, in the shape of all three together, int64 with values below 2**32.
     """
-    sequence = _finalise((_finalise(owner & _MASK) + occurrence * _GOLDEN) & _MASK)
-    value = (positions * _GOLDEN + sequence) & _MASK
-    value = value ^ (value >> 16)
-    value = (value * 0x85EBCA6B) & _MASK
-    value = value ^ (value >> 13)
-    value = (value * 0xC2B2AE35) & _MASK
-    return value ^ (value >> 16)
+    import torch
+
+    owners, occurrences = torch.as_tensor(owner & _MASK), torch.as_tensor(occurrence & _MASK)
+    sequence = _finalise(_finalise(owners) + occurrences * _GOLDEN & _MASK)
+    return _finalise(positions * _GOLDEN + sequence & _MASK)
 
 
 def owner_number(token_ids: Iterable[int]) -> int:

@@ -1,1 +1,1 @@
-"""Triton kernels: which device they run on, what its interpreter can be trusted with, margins."""
+"""Triton kernels: our own with their twins in torch, and what upstream's are launched with."""

@@ -1,0 +1,70 @@
+"""Packed rows that say whose they are: any number of items, any width, exact in every number.
+
+The rows of item 0 come first, then those of item 1, and so on. Eight digits are in the first
+eight columns of a row, and again in each eight that follow, so that no column can change unseen:
+
+    slot low, slot high, position low, middle, high, mix low, middle, high
+
+The slot is the item's index, the mix is of its owner, its occurrence and the position
+(`simulators.stamp.mix`). A digit is 1 to 256, which bfloat16, float16, float32 and the integers
+hold exactly; a row of zeros therefore carries no stamp. The rows of `simulators.encoder` and
+`simulators.part_rows` have eight columns too, but hold 128 or 255 owners at most, and no
+occurrence; a million rows need more.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from contracts.contract import Origin
+from simulators.stamp import mix
+
+#: Columns until the digits begin anew; no row is narrower.
+PERIOD = 8
+MOST_ITEMS = 1 << 16
+#: Positions of an item are below it.
+MOST_POSITIONS = 1 << 24
+_SLOT_BITS, _POSITION_BITS = 16, 24
+
+
+@dataclass(frozen=True)
+class Item:
+    """Whose rows are packed, and which of them."""
+
+    owner: int
+    #: Which of several equal owners.
+    occurrence: int
+    #: Rows that are packed.
+    count: int
+    #: Position of the first of them among all rows of the owner.
+    first: int = 0
+
+
+def digits_of(slot: int, item: Item, position: int) -> tuple[int, ...]:
+    """Return the eight digits of one row, each 1 to 256."""
+    mixed = mix(item.owner, item.occurrence, position) % (1 << 24)
+    word = slot | position << _SLOT_BITS | mixed << _SLOT_BITS + _POSITION_BITS
+    return tuple(1 + digit for digit in word.to_bytes(PERIOD, "little"))
+
+
+class PackedReader:
+    """Reads whose each row is, among known items."""
+
+    def __init__(self, items: Sequence[Item]) -> None:
+        """Take the items by their slots."""
+        self._items = tuple(items)
+
+    def __call__(self, rows: Any) -> list[Origin | None]:
+        """Return the slot and the position of each row; None for one that is no item's."""
+        return [self._origin([float(number) for number in row]) for row in rows]
+
+    def _origin(self, row: Sequence[float]) -> Origin | None:
+        if len(row) < PERIOD or not all(n.is_integer() and 1 <= n <= 256 for n in row[:PERIOD]):
+            return None
+        word = int.from_bytes(bytes(int(number) - 1 for number in row[:PERIOD]), "little")
+        slot, position = word % MOST_ITEMS, (word >> _SLOT_BITS) % MOST_POSITIONS
+        if slot >= len(self._items):
+            return None
+        digits = digits_of(slot, self._items[slot], position)
+        same = all(number == digits[place % PERIOD] for place, number in enumerate(row))
+        return Origin(slot, position) if same else None
