@@ -27,9 +27,10 @@ def layout_of(dims: Mapping[str, str]) -> list[int]:
     return [int(items) for items in dims["items"].split(",")]
 
 
-def part_of(payload: Payload, device: torch.device) -> dict[str, Any]:
-    """Return a prepared batch as the contract takes it."""
-    records, kind = payload.records, payload.beside["error"]
+def part_of(payload: Payload, device: torch.device, rank: int = 0) -> dict[str, Any]:
+    """Return a prepared batch as the contract takes it, as one rank prepares it."""
+    records, kinds = payload.records, payload.beside["error"].split("|")
+    kind = kinds[rank % len(kinds)]
     features = [record.features for record in records]
     return {
         "error": (kind, str(_error(kind))) if kind else None,

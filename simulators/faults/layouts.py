@@ -74,7 +74,10 @@ def features_foreign(payload: Payload, at: Place, rng: Random) -> Payload:
 
 
 def error_is(kind: str) -> Change:
-    """Return the fault by which the batch is not prepared, and an error raised."""
+    """Return the fault by which the batch is not prepared, and an error raised.
+
+    Of several kinds, as in `ValueError|KeyError`, each rank in turn raises one.
+    """
 
     def change(payload: Payload, at: Place, rng: Random) -> Payload:
         return replace(payload, beside={**payload.beside, "error": kind})
@@ -100,10 +103,10 @@ def _made(name: str, kind: str, edit: Callable[[Prepared], Prepared], picture: s
     return Fault(name, kind, request_becomes(edit), (PREPARED,), each, picture, scope="made")
 
 
-def _raises(word: str, kind: str) -> Fault:
-    picture = f"the batch is prepared -> {kind}"
+def _raises(word: str, kind: str, scope: str = "errors") -> Fault:
+    picture = f"the batch is prepared -> {kind.replace('|', ' on one rank, on the next ')}"
     return Fault(f"layout-raises-{word}", "substitution", error_is(kind), (PREPARED,), whole,
-                 picture, scope="errors")  # fmt: skip
+                 picture, scope)  # fmt: skip
 
 
 #: The rows of these faults in the table.
@@ -144,4 +147,6 @@ FAULTS = (
     _raises("runtime", "RuntimeError"),
     _raises("file", "OSError"),
     _raises("unwritten", "NotImplementedError"),
+    _raises("apart", "ValueError|RuntimeError", scope="apart"),
+    _raises("apart-again", "RuntimeError|ValueError", scope="apart"),
 )  # fmt: skip
