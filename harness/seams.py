@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from contracts.releases import Span
 from harness.embedding_seams import EMBEDDING_SEAMS
+from harness.encoder_batch_seams import ENCODER_BATCH_SEAMS
 from harness.encoder_link_seams import ENCODER_LINK_SEAMS
 from harness.encoder_seams import ENCODER_SEAMS
 from harness.glm_image_rows import GLM_IMAGE, RECORDS_DIM, SEEDS_DIM, SHAPE_DIM
@@ -175,6 +176,7 @@ _TABLE = (
     *SHARD_SEAMS,
     *EMBEDDING_SEAMS,
     *ENCODER_SEAMS,
+    *ENCODER_BATCH_SEAMS,
     *ENCODER_LINK_SEAMS,
 )
 

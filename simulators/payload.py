@@ -63,6 +63,9 @@ EMBEDDINGS = "embeddings"
 #: Form of a payload: one processor's output for a batch, its fields in one record, and beside it
 #: the `merge_size` that the processor says: see `simulators.processed_media`.
 PROCESSED = "processed"
+#: Form of a payload: a prepared batch, one record for each request, and beside it the `error` that
+#: is raised instead: see `simulators.prepared_requests`.
+PREPARED = "prepared"
 #: Form of a payload: the parts of an encoder's embedding, in the order in which they arrive.
 PARTS = "parts"
 #: Form of a payload: a request to encode, one record for each item: see

@@ -96,11 +96,14 @@ class EncoderServer:
         self.splits_preprocessor = module == SERVER
         self.device = torch.device(device)
         mm = Provided("the multimodal settings", enable_prefix_mm_cache=False)
-        group = Provided("tp_group", world_size=1)
         self._mm = mm
         self.module.MultimodalDataItem.set_pad_value = _hash_item
+        self._give(get_mm=lambda: mm)
+        self.joins(Provided("tp_group", world_size=1))
+
+    def joins(self, group: Provided) -> None:
+        """Let the server be in a tensor-parallel group."""
         self._give(
-            get_mm=lambda: mm,
             get_tp_group=lambda: group,
             get_parallel=lambda: Provided("the parallel state", tp_group=group),
         )

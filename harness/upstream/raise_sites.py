@@ -91,7 +91,7 @@ def find_raise(
     """
     wanted = _FIELD.sub("{}", text)
     if error == RETURNED:
-        return _find_returned(file, wanted, symbol)
+        return _find_returned(file, wanted, symbol, which)
     found = [site for site, said in _refusals(file, error) if wanted in said]
     # The same words may stand in several functions.
     own = [site for site in found if site.symbol == symbol]
@@ -119,7 +119,7 @@ def _site(node: ast.stmt, error: str, symbol: str) -> RaiseSite:
     return RaiseSite(node.lineno, node.end_lineno or node.lineno, error, symbol)
 
 
-def _find_returned(file: Path, wanted: str, own: str) -> RaiseSite | None:
+def _find_returned(file: Path, wanted: str, own: str, which: int) -> RaiseSite | None:
     found = [
         _site(node, RETURNED, symbol)
         for kinds in (ast.Assign | ast.Return | ast.Expr, ast.Raise)
@@ -127,7 +127,8 @@ def _find_returned(file: Path, wanted: str, own: str) -> RaiseSite | None:
         if isinstance(node, kinds) and _says(node, wanted)
     ]
     # What is raised here and returned by a caller may be worded in several functions.
-    return next(iter([*(site for site in found if site.symbol == own), *found]), None)
+    there = [site for site in found if site.symbol == own]
+    return next(iter([*there[which:], *found]), None)
 
 
 def _says(node: ast.stmt, wanted: str) -> bool:

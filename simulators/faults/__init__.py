@@ -18,6 +18,7 @@ from simulators.faults import (
     group,
     http,
     ids,
+    layouts,
     masks,
     merge,
     messages,
@@ -67,6 +68,7 @@ from simulators.payload import (
     PARTS,
     PLACEHOLDERS,
     PRECOMPUTED,
+    PREPARED,
     PROCESSED,
     REPLY,
     REQUEST,
@@ -82,7 +84,7 @@ _BOTH = (REPLY, ROWS)
 _LISTS = (*_BOTH, GRIDS, SEEDS, SPLITS)
 _THINGS = (
     *_LISTS, GROUP, RESULTS, FRAMES, CHUNKS, MASKS, PLACEHOLDERS, PRECOMPUTED, EMBEDDINGS, PARTS,
-    ENCODE,
+    ENCODE, PREPARED,
 )  # fmt: skip
 
 # One row a fault: name, kind, change, forms of payload, places, picture.
@@ -372,6 +374,7 @@ _TABLE = (
     *embeddings.FAULTS,
     *counts.FAULTS,
     *processed.FAULTS,
+    *layouts.FAULTS,
     *parts.FAULTS,
     *messages.FAULTS,
     *encode.FAULTS,

@@ -33,6 +33,7 @@ from simulators.payload import (
     PARTS,
     PLACEHOLDERS,
     PRECOMPUTED,
+    PREPARED,
     PROCESSED,
     RECORDS,
     REPLY,
@@ -49,6 +50,7 @@ from simulators.payload import (
 )
 from simulators.picture_size import honest_size
 from simulators.placeholder_rows import Layout, honest_placeholders, honest_precomputed
+from simulators.prepared_requests import honest_requests
 from simulators.prior_rows import assembled, honest_rows
 from simulators.processed_media import honest_output
 from simulators.request_group import honest_group
@@ -91,6 +93,8 @@ def payload(form: str, count: int) -> Payload:
         return honest_items(count)
     if form == PROCESSED:
         return honest_output(count)
+    if form == PREPARED:
+        return honest_requests(range(1, count + 1), alike=True)
     if form == MASKS:
         return honest_masks(count, True, (48, 80))
     if form == PLACEHOLDERS:

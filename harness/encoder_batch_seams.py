@@ -1,0 +1,131 @@
+"""Rows of the table of seams: what an EPD server's preprocessor hands to its encoder, as a batch.
+
+`harness.seams` is the table; from a row every file is one hop.
+"""
+
+from collections.abc import Mapping
+
+from contracts.releases import Span
+from harness.seam import Dim, Seam, Space, one_of
+from simulators.payload import PREPARED
+
+_SERVER = "sglang.srt.disaggregation.encoder.server"
+_MOST = 8
+
+
+def _is_layout(value: str) -> bool:
+    counts = value.split(",")
+    return all(count in "1234" and count for count in counts) and sum(map(int, counts)) <= _MOST
+
+
+def _is_told(value: str) -> bool:
+    return value == "all" or value in "0123"
+
+
+_ITEMS = Dim("items of each request, 1 to 4, as in 1,2; at most 8 together", _is_layout)
+_PICTURES = Dim(
+    "unlike or alike: whether pictures differ in size", one_of("unlike", "alike"), "unlike"
+)
+
+
+_RANKS = Dim("2 or 4 ranks", one_of("2", "4"), "2")
+_TOLD = Dim("all, or the one rank that the lie is told to", _is_told, "all", of_lie=True)
+#: Of a group of ranks, beyond what the group itself may take.
+_DEADLINE_S = 20.0
+
+
+def _no_such_rank(dims: Mapping[str, str]) -> str:
+    told, ranks = dims["told"], dims["ranks"]
+    if told != "all" and int(told) >= int(ranks):
+        return f"there is no rank {told} of {ranks}"
+    return ""
+
+
+def _requests(dims: Mapping[str, str]) -> int:
+    return len(dims["items"].split(","))
+
+
+_LAID_OUT_TWICE = (
+    (("layout-raises-value", ()), ("layout-zero", (0,))),
+    (("layout-untold", (0,)), ("layout-count-lost", (1,))),
+    (("layout-one-more", (0,)), ("layout-count-lost", (1,))),
+    (("layout-one-more", (0,)), ("layout-one-less", (1,))),
+    (("layout-grid-twice", (0,)), ("layout-one-more", (1,))),
+    (("layout-swapped", (0, 1)), ("reordering", (0, 1))),
+    (("layout-counts-swapped", (0, 1)), ("layout-float", (0,))),
+)
+#: What no count can tell apart where pictures have one size.
+_OF_ALIKE = (
+    "omission", "duplication", "reordering*", "substitution", "layout-moved", "layout-swapped",
+    "layout-features-*", "layout-grids-turned",
+)  # fmt: skip
+
+#: Of several ranks: each raises another error.
+_APART = ("layout-raises-apart*",)
+_FROM_ONE = ("layout-*", "omission", "duplication", "reordering", "substitution")
+
+_OF_FOUR_RANKS = (
+    "layout-raises-value", "layout-raises-key", "layout-zero", "layout-float", "layout-moved",
+    "layout-count-more", "layout-features-foreign",
+)  # fmt: skip
+
+ENCODER_BATCH_SEAMS = (
+    Seam(
+        name="encoder-layout",
+        consumer="harness.consumers.encoder_layout:EncoderLayout",
+        forms=(PREPARED,),
+        modules=((Span(), _SERVER),),
+        symbol="MMEncoder._prepare_encode_context",
+        dims={"items": _ITEMS, "pictures": _PICTURES},
+        spaces=(
+            Space({"items": ("1", "2")}, scopes=("records", "layout", "made", "errors")),
+            Space({"items": ("1,2", "3,1")}, without=_APART, composites=_LAID_OUT_TWICE),
+            Space({"items": ("2,2",)}, without=("layout-swapped", *_APART)),
+            Space({"items": ("1,2,3",)}, without=_APART),
+            Space({"items": ("1,3",), "pictures": ("alike",)}, faults=_OF_ALIKE),
+            Space(
+                {"items": ("1,1", "2,2"), "pictures": ("alike",)},
+                faults=_OF_ALIKE,
+                without=("layout-swapped",),
+            ),
+            Space(
+                {"items": ("1,1,1,1",)},
+                scopes=("records", "layout"),
+                without=("layout-swapped",),
+                every_place=False,
+            ),
+        ),
+        count=_requests,
+    ),
+    Seam(
+        name="encoder-tp-layout",
+        consumer="harness.consumers.encoder_tp_layout:EncoderTpLayout",
+        forms=(PREPARED,),
+        modules=((Span(), _SERVER),),
+        symbol="MMEncoder.batch_encode",
+        dims={"items": _ITEMS, "pictures": _PICTURES, "ranks": _RANKS, "told": _TOLD},
+        spaces=(
+            Space({"items": ("1,2",)}, every_place=False),
+            Space(
+                {"items": ("1,2",), "told": ("0", "1")},
+                faults=_FROM_ONE,
+                without=_APART,
+                every_place=False,
+            ),
+            Space(
+                {"items": ("1,1",), "pictures": ("alike",), "told": ("0", "1")},
+                faults=_OF_ALIKE,
+                without=("layout-swapped",),
+                every_place=False,
+            ),
+            Space(
+                {"items": ("2,1",), "ranks": ("4",), "told": ("all", "0", "2")},
+                faults=_OF_FOUR_RANKS,
+                every_place=False,
+            ),
+        ),
+        deadline_s=_DEADLINE_S,
+        count=_requests,
+        misfit=_no_such_rank,
+    ),
+)
