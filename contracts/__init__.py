@@ -18,6 +18,7 @@ from contracts import (
     ar_tokens,
     ar_transport,
     embedding_scatter,
+    encoder_assign,
     encoder_features,
     encoder_grid_dim,
     encoder_parts,
@@ -91,6 +92,7 @@ CONTRACTS = {
         encoder_request,
         encoder_transport_mode,
         encoder_zmq_frame,
+        encoder_assign,
     )
 }
 

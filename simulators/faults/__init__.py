@@ -1,6 +1,7 @@
 """The table of faults. A new fault is one function in the file of its kind, and one row here."""
 
 from simulators.faults import (
+    assigned,
     body,
     camera,
     chunks,
@@ -55,6 +56,7 @@ from simulators.faults.fault import (
 from simulators.faults.noop import noop
 from simulators.payload import (
     ANSWER,
+    ASSIGNED,
     CAMERA,
     CHUNKS,
     DEGREES,
@@ -89,7 +91,7 @@ _THINGS = (
 # fmt: off
 _TABLE = (
     Fault("noop", "noop", noop,
-          (*_THINGS, ANSWER, REQUEST, SIZE, CAMERA, DEGREES, PROCESSED, URLS), whole,
+          (*_THINGS, ANSWER, REQUEST, SIZE, CAMERA, DEGREES, PROCESSED, URLS, ASSIGNED), whole,
           "[a b c] -> [a b c]", benign=True),
     Fault("omission", "omission", omission.omission, _THINGS, each, "[a b c] -> [a c]"),
     Fault("usage-omission", "omission", omission.usage_omission, (ROWS,), whole,
@@ -376,6 +378,7 @@ _TABLE = (
     *messages.FAULTS,
     *encode.FAULTS,
     *encoder_urls.FAULTS,
+    *assigned.FAULTS,
 )
 # fmt: on
 

@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from simulators.ar_server.asking import batch_request
+from simulators.assigned_items import honest_assignment
 from simulators.camera_rows import honest_camera
 from simulators.degrees import honest_degrees
 from simulators.denoiser_results import honest_results
@@ -21,6 +22,7 @@ from simulators.http_answer import json_answer
 from simulators.kv_chunks import honest_chunks
 from simulators.payload import (
     ANSWER,
+    ASSIGNED,
     CAMERA,
     CHUNKS,
     DEGREES,
@@ -101,6 +103,8 @@ def payload(form: str, count: int) -> Payload:
         return honest_parts(count, "image", "float16")
     if form == ENCODE:
         return honest_encode(count, "image", hashed=True)
+    if form == ASSIGNED:
+        return honest_assignment(count, 2 * count + 1, "image", "http")
     if form == URLS:
         return honest_urls(count, "http")
     if form == SIZE:
