@@ -21,6 +21,7 @@ from contracts import (
     encoder_assign,
     encoder_features,
     encoder_grid_dim,
+    encoder_modality,
     encoder_parts,
     encoder_precomputed_layout,
     encoder_request,
@@ -93,6 +94,7 @@ CONTRACTS = {
         encoder_transport_mode,
         encoder_zmq_frame,
         encoder_assign,
+        encoder_modality,
     )
 }
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from harness.encoder_link_seams import RECEIVER
 from harness.seam import Dim, Seam, Space, one_of, whole_number
-from simulators.payload import ASSIGNED
+from simulators.payload import ASSIGNED, MEDIA
 
 _ENCODERS = Dim("encoders, 1 to 8", whole_number(1, 8))
 _ITEMS = Dim("items of the request, 1 to 16", whole_number(1, 16))
@@ -17,6 +17,15 @@ _ENTRY = Dim(
     "encode, which is told the counts, or request: the tokenizer's, which makes them",
     one_of("encode", "request"),
     "encode",
+)
+_FEW_ENCODERS = Dim("encoders, 1 to 4", whole_number(1, 4), "1")
+_MEDIA_TWICE = (
+    (("modality-video", (1,)), ("modality-audio", (0,))),
+    (("modality-video", (1,)), ("modality-plain", (0,))),
+    (("modality-plain", (1,)), ("modality-video", (0,))),
+    (("modality-all-plain", ()), ("substitution", (1,))),
+    (("modality-url-null", (1,)), ("modality-video", (0,))),
+    (("modality-options", (0,)), ("reordering", (0, 1))),
 )
 _ASSIGNED_TWICE = (
     (("assigned-by-none", ()), ("assigned-encoders-none", ())),
@@ -86,5 +95,17 @@ ENCODER_ROUTE_SEAMS = (
             ),
         ),
         misfit=_assign_misfit,
+    ),
+    Seam(
+        name="encoder-modality",
+        consumer="harness.consumers.encoder_modality:EncoderModality",
+        forms=(MEDIA,),
+        modules=RECEIVER,
+        symbol="MMReceiverGrpc.encode",
+        dims={"records": Dim("items, 1 to 8", whole_number(1, 8)), "encoders": _FEW_ENCODERS},
+        spaces=(
+            Space({"records": ("1", "2", "3")}, composites=_MEDIA_TWICE),
+            Space({"records": ("3", "5"), "encoders": ("2",)}, every_place=False),
+        ),
     ),
 )

@@ -20,6 +20,7 @@ from simulators.faults import (
     http,
     ids,
     masks,
+    media,
     merge,
     messages,
     omission,
@@ -66,6 +67,7 @@ from simulators.payload import (
     GRIDS,
     GROUP,
     MASKS,
+    MEDIA,
     PARTS,
     PLACEHOLDERS,
     PRECOMPUTED,
@@ -84,7 +86,7 @@ _BOTH = (REPLY, ROWS)
 _LISTS = (*_BOTH, GRIDS, SEEDS, SPLITS)
 _THINGS = (
     *_LISTS, GROUP, RESULTS, FRAMES, CHUNKS, MASKS, PLACEHOLDERS, PRECOMPUTED, EMBEDDINGS, PARTS,
-    ENCODE,
+    ENCODE, MEDIA,
 )  # fmt: skip
 
 # One row a fault: name, kind, change, forms of payload, places, picture.
@@ -379,6 +381,7 @@ _TABLE = (
     *encode.FAULTS,
     *encoder_urls.FAULTS,
     *assigned.FAULTS,
+    *media.FAULTS,
 )
 # fmt: on
 

@@ -32,6 +32,7 @@ from simulators.payload import (
     GRIDS,
     GROUP,
     MASKS,
+    MEDIA,
     PARTS,
     PLACEHOLDERS,
     PRECOMPUTED,
@@ -54,6 +55,7 @@ from simulators.placeholder_rows import Layout, honest_placeholders, honest_prec
 from simulators.prior_rows import assembled, honest_rows
 from simulators.processed_media import honest_output
 from simulators.request_group import honest_group
+from simulators.requested_media import honest_media
 from simulators.rng import stream
 from simulators.scheduler import honest_batch
 from simulators.seed_values import honest_seeds
@@ -103,6 +105,8 @@ def payload(form: str, count: int) -> Payload:
         return honest_parts(count, "image", "float16")
     if form == ENCODE:
         return honest_encode(count, "image", hashed=True)
+    if form == MEDIA:
+        return honest_media(count)
     if form == ASSIGNED:
         return honest_assignment(count, 2 * count + 1, "image", "http")
     if form == URLS:
