@@ -19,6 +19,7 @@ from contracts import (
     ar_transport,
     embedding_scatter,
     encoder_assign,
+    encoder_destinations,
     encoder_features,
     encoder_grid_dim,
     encoder_modality,
@@ -95,6 +96,7 @@ CONTRACTS = {
         encoder_zmq_frame,
         encoder_assign,
         encoder_modality,
+        encoder_destinations,
     )
 }
 

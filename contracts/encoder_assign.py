@@ -54,6 +54,13 @@ ENTRY_ENCODER = Clause(
 )
 COUNT_WHOLE = Clause("count-whole", "A count is an int.", incidental=("TypeError",))
 COUNT_NATURAL = Clause("count-natural", "A count is not negative.")
+PARTS_SOME = Clause(
+    "parts-some",
+    "Some part is asked for.",
+    incidental=("AttributeError",),
+    # It went on to a buffer that this backend does not have.
+    accidents=Span(until="0.5.19"),
+)
 COUNT_SUM = Clause("count-sum", "The counts are together the number of items.")
 PART_FILLED = Clause("part-filled", "Each part that is asked for has items.")
 IMAGES_FIRST = Clause("images-first", "By gRPC the counts of images stand first.")
@@ -65,7 +72,7 @@ ITEM_IDENTITY = Clause(
 
 _CLAUSES = (
     HASHES_EACH, ENCODERS_THERE, COUNTS_BY_MODALITY, MODALITY_EACH, ENTRY_ENCODER, COUNT_WHOLE,
-    COUNT_NATURAL, COUNT_SUM, PART_FILLED, IMAGES_FIRST, ITEM_IDENTITY, HASH_IDENTITY,
+    COUNT_NATURAL, PARTS_SOME, COUNT_SUM, PART_FILLED, IMAGES_FIRST, ITEM_IDENTITY, HASH_IDENTITY,
 )  # fmt: skip
 
 _Found = Iterator[Violation | Unchecked]
@@ -83,7 +90,10 @@ def _walk(
         return
     counts, urls = payload["counts"], payload["urls"]
     if counts is None:
-        if not urls:
+        if not urls and request["mode"] == "grpc":
+            yield Violation(ENCODERS_THERE, "urls", "an encoder", "none", incidental=())
+            yield Violation(PARTS_SOME, "counts", "a part", "none")
+        elif not urls:
             yield Violation(ENCODERS_THERE, "urls", "an encoder", "none")
         yield Unchecked(ITEM_IDENTITY, "the receiver assigns the items itself")
         return
@@ -94,6 +104,8 @@ def _walk(
     if used is None:
         yield Unchecked(ITEM_IDENTITY, "the counts cannot be read")
         return
+    if not any(count != 0 for told in used.values() for count in told):
+        yield Violation(PARTS_SOME, "counts", "a part", "none")
     for name, told in used.items():
         own = [place for place, known in enumerate(request["modalities"]) if known == name]
         yield from _walk_items(name, told, own, payload["items"], owner_of)

@@ -6,8 +6,9 @@
 from collections.abc import Mapping
 
 from harness.encoder_link_seams import RECEIVER
+from harness.encoder_seams import SERVER
 from harness.seam import Dim, Seam, Space, one_of, whole_number
-from simulators.payload import ASSIGNED, MEDIA
+from simulators.payload import ASSIGNED, DESTINATIONS, MEDIA
 
 _ENCODERS = Dim("encoders, 1 to 8", whole_number(1, 8))
 _ITEMS = Dim("items of the request, 1 to 16", whole_number(1, 16))
@@ -26,6 +27,13 @@ _MEDIA_TWICE = (
     (("modality-all-plain", ()), ("substitution", (1,))),
     (("modality-url-null", (1,)), ("modality-video", (0,))),
     (("modality-options", (0,)), ("reordering", (0, 1))),
+)
+_REGISTERED_TWICE = (
+    (("destination-after-release", ()), ("destination-count-more", (1,))),
+    (("destination-url-foreign", (0,)), ("destination-count-less", (1,))),
+    (("destination-id-unknown", (1,)), ("destination-count-more", (0,))),
+    (("destination-late", (0,)), ("destination-url-shared", (0, 1))),
+    (("destination-url-bare", (0,)), ("destination-counts-more", ())),
 )
 _ASSIGNED_TWICE = (
     (("assigned-by-none", ()), ("assigned-encoders-none", ())),
@@ -106,6 +114,19 @@ ENCODER_ROUTE_SEAMS = (
         spaces=(
             Space({"records": ("1", "2", "3")}, composites=_MEDIA_TWICE),
             Space({"records": ("3", "5"), "encoders": ("2",)}, every_place=False),
+        ),
+    ),
+    Seam(
+        name="encoder-destinations",
+        consumer="harness.consumers.encoder_destinations:EncoderDestinations",
+        forms=(DESTINATIONS,),
+        modules=SERVER,
+        symbol="MMEncoder.send_with_url",
+        dims={"records": Dim("ranks that receive, 1 to 8", whole_number(1, 8))},
+        spaces=(
+            Space({"records": ("1", "2", "4")}),
+            Space({"records": ("2",)}, faults=("noop",), composites=_REGISTERED_TWICE),
+            Space({"records": ("8",)}, every_place=False),
         ),
     ),
 )

@@ -11,7 +11,7 @@ from simulators.payload import EMBEDDINGS, PROCESSED
 
 _DISAGGREGATION = "sglang.srt.disaggregation"
 #: The server was one module, and became several.
-_SERVER = (
+SERVER = (
     (Span(until="0.5.19"), f"{_DISAGGREGATION}.encode_server"),
     (Span("0.5.19"), f"{_DISAGGREGATION}.encoder.server"),
 )
@@ -76,7 +76,7 @@ ENCODER_SEAMS = (
         name="encoder-slice",
         consumer="harness.consumers.encoder_slice:EncoderSlice",
         forms=(EMBEDDINGS,),
-        modules=_SERVER,
+        modules=SERVER,
         symbol="MMEncoder.slice_embedding",
         dims={"records": _ITEMS, "pictures": _PICTURES, "missing": _MISSING},
         spaces=(
@@ -99,7 +99,7 @@ ENCODER_SEAMS = (
         name="encoder-validate",
         consumer="harness.consumers.encoder_validate:EncoderValidate",
         forms=(EMBEDDINGS,),
-        modules=_SERVER,
+        modules=SERVER,
         symbol="MMEncoder.encode",
         dims={"records": _ITEMS, "pictures": _PICTURES, "entry": _ENTRY},
         spaces=(
@@ -113,7 +113,7 @@ ENCODER_SEAMS = (
         name="encoder-stage",
         consumer="harness.consumers.encoder_stage:EncoderStage",
         forms=(EMBEDDINGS,),
-        modules=_SERVER,
+        modules=SERVER,
         symbol="MMEncoder.batch_encode",
         dims={"requests": _REQUESTS, "each": _EACH, "pictures": _PICTURES},
         spaces=(
@@ -136,7 +136,7 @@ ENCODER_SEAMS = (
         name="encoder-features",
         consumer="harness.consumers.encoder_output:EncoderOutput",
         forms=(PROCESSED,),
-        modules=_SERVER,
+        modules=SERVER,
         symbol="_get_mm_feature",
         dims={"requests": _REQUESTS, "each": _EACH, "pictures": _PICTURES},
         spaces=(
@@ -158,7 +158,7 @@ ENCODER_SEAMS = (
         name="encoder-grid-dim",
         consumer="harness.consumers.encoder_output:EncoderOutput",
         forms=(PROCESSED,),
-        modules=_SERVER,
+        modules=SERVER,
         symbol="_get_mm_feature",
         dims={"requests": _REQUESTS, "each": _EACH, "pictures": _PICTURES},
         spaces=(

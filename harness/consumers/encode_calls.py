@@ -4,8 +4,8 @@ Loaded for real: the receiver's module and those that it takes the modality and 
 options from. Provided, by name: the client session of HTTP, which takes a request and answers it
 with 200 and `null`, as an encoder of a zmq backend does; the call that sends a gRPC message,
 which takes texts only for its items, as the message type's repeated string does; the environment's
-time limit; and the transfer backend. The receiver is built without its constructor, which opens
-sockets and loads processors.
+time limit; the transfer backend; and a scheduler that has a device. The receiver is built without
+its constructor, which opens sockets and loads processors.
 """
 
 import asyncio
@@ -52,7 +52,8 @@ class DispatchError:
 class EncodeCalls:
     """Upstream's receiver of one release, and the calls that it made."""
 
-    def __init__(self, upstream: Upstream, module: str) -> None:
+    def __init__(self, upstream: Upstream, module: str, device: str) -> None:
+        self._device = device
         real = [name for name in _REAL if upstream.tree.file_of(name)]
         self.module: ModuleType = upstream.load(Needs(module, real=real))
         self.sent: list[Sent] = []
@@ -83,6 +84,9 @@ class EncodeCalls:
         receiver = object.__new__(kind)
         receiver.host, receiver.encode_urls = _HOST, list(urls)
         receiver.encoder_transfer_backend = _BACKEND
+        # Where a buffer would be, if it came to one.
+        receiver.gpu_id = self._device
+        receiver.scheduler = Provided("Scheduler", gpu_id=self._device)
         return receiver
 
     def _session(self, timeout: float) -> "_Session":

@@ -33,7 +33,7 @@ class EncoderAssign:
 
     def __init__(self, upstream: Upstream, module: str, device: str) -> None:
         self._upstream = upstream
-        self._calls = EncodeCalls(upstream, module)
+        self._calls = EncodeCalls(upstream, module, device)
 
     def close(self) -> None:
         """Do nothing: nothing was started."""

@@ -29,6 +29,7 @@ from simulators.faults import (
     precomputed,
     processed,
     ranks,
+    receive_urls,
     reordering,
     request,
     results,
@@ -61,6 +62,7 @@ from simulators.payload import (
     CAMERA,
     CHUNKS,
     DEGREES,
+    DESTINATIONS,
     EMBEDDINGS,
     ENCODE,
     FRAMES,
@@ -86,7 +88,7 @@ _BOTH = (REPLY, ROWS)
 _LISTS = (*_BOTH, GRIDS, SEEDS, SPLITS)
 _THINGS = (
     *_LISTS, GROUP, RESULTS, FRAMES, CHUNKS, MASKS, PLACEHOLDERS, PRECOMPUTED, EMBEDDINGS, PARTS,
-    ENCODE, MEDIA,
+    ENCODE, MEDIA, DESTINATIONS,
 )  # fmt: skip
 
 # One row a fault: name, kind, change, forms of payload, places, picture.
@@ -382,6 +384,7 @@ _TABLE = (
     *encoder_urls.FAULTS,
     *assigned.FAULTS,
     *media.FAULTS,
+    *receive_urls.FAULTS,
 )
 # fmt: on
 

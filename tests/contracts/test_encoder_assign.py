@@ -56,7 +56,7 @@ def test_each_modality_has_its_counts() -> None:
         ({"IMAGE": [1, 1]}, {"count-sum", "item-identity"}),
         ({"IMAGE": [3, 1]}, {"count-sum", "part-filled"}),
         ({"IMAGE": [2, 2]}, {"count-sum"}),
-        ({"IMAGE": [0, 0]}, {"count-sum", "item-identity"}),
+        ({"IMAGE": [0, 0]}, {"parts-some", "count-sum", "item-identity"}),
         ({"IMAGE": [-1, 4]}, {"count-natural"}),
         ({"IMAGE": [2, None]}, {"count-whole"}),
         ({"IMAGE": [2, True]}, {"count-whole"}),
@@ -89,10 +89,23 @@ def test_the_order_of_accidents_is_that_of_the_mode() -> None:
 
 
 def test_without_encoders_nothing_can_be_shared_out() -> None:
-    """By a receiver that makes the counts itself."""
+    """By a receiver that makes the counts itself; by gRPC nothing is sent."""
     (violation,) = check(None, urls=[])
+    silent = check(None, "grpc", urls=[])
 
     assert violation.accident("0.5.23") == ("ZeroDivisionError",)
+    assert [v.clause.name for v in silent] == ["encoders-there", "parts-some"]
+    assert ending(silent, "0.5.23") is None
+
+
+@pytest.mark.parametrize(("release", "errors"), [("0.5.18", ("AttributeError",)), ("0.5.19", ())])
+def test_where_no_part_is_asked_for_nobody_waits_for_one(
+    release: str, errors: tuple[str, ...]
+) -> None:
+    """Up to 0.5.18 it went on to a buffer that there is not."""
+    first = check({"IMAGE": [0, 0]})[0]
+
+    assert (first.clause.name, first.accident(release)) == ("parts-some", errors)
 
 
 @pytest.mark.parametrize(

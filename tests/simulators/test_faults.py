@@ -26,6 +26,7 @@ from simulators.payload import (
     CAMERA,
     CHUNKS,
     DEGREES,
+    DESTINATIONS,
     EMBEDDINGS,
     ENCODE,
     FRAMES,
@@ -54,6 +55,7 @@ from simulators.picture_size import honest_size
 from simulators.placeholder_rows import Layout, honest_placeholders, honest_precomputed
 from simulators.prior_rows import assembled, honest_rows
 from simulators.processed_media import honest_output
+from simulators.receive_urls import honest_registrations
 from simulators.request_group import honest_group
 from simulators.requested_media import honest_media
 from simulators.rng import stream
@@ -107,6 +109,8 @@ def payload(form: str, count: int) -> Payload:
         return honest_encode(count, "image", hashed=True)
     if form == MEDIA:
         return honest_media(count)
+    if form == DESTINATIONS:
+        return honest_registrations(count)
     if form == ASSIGNED:
         return honest_assignment(count, 2 * count + 1, "image", "http")
     if form == URLS:
