@@ -18,9 +18,12 @@ from contracts import (
     ar_tokens,
     ar_transport,
     embedding_scatter,
+    encoder_assign,
+    encoder_destinations,
     encoder_features,
     encoder_grid_dim,
     encoder_layout,
+    encoder_modality,
     encoder_parts,
     encoder_precomputed_layout,
     encoder_request,
@@ -95,6 +98,9 @@ CONTRACTS = {
         encoder_request,
         encoder_transport_mode,
         encoder_zmq_frame,
+        encoder_assign,
+        encoder_modality,
+        encoder_destinations,
     )
 }
 

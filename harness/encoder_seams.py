@@ -12,7 +12,7 @@ from simulators.payload import EMBEDDINGS, PROCESSED
 
 _DISAGGREGATION = "sglang.srt.disaggregation"
 #: The server was one module, and became several.
-_SERVER = (
+SERVER = (
     (Span(until="0.5.19"), f"{_DISAGGREGATION}.encode_server"),
     (Span("0.5.19"), f"{_DISAGGREGATION}.encoder.server"),
 )
@@ -97,7 +97,7 @@ ENCODER_SEAMS = (
         name="encoder-slice",
         consumer="harness.consumers.encoder_slice:EncoderSlice",
         forms=(EMBEDDINGS,),
-        modules=_SERVER,
+        modules=SERVER,
         symbol="MMEncoder.slice_embedding",
         dims={"records": _ITEMS, "pictures": _PICTURES, "missing": _MISSING},
         spaces=(
@@ -122,7 +122,7 @@ ENCODER_SEAMS = (
         name="encoder-validate",
         consumer="harness.consumers.encoder_validate:EncoderValidate",
         forms=(EMBEDDINGS,),
-        modules=_SERVER,
+        modules=SERVER,
         symbol="MMEncoder.encode",
         dims={"records": _ITEMS, "pictures": _PICTURES, "entry": _ENTRY},
         spaces=(
@@ -143,7 +143,7 @@ ENCODER_SEAMS = (
         name="encoder-stage",
         consumer="harness.consumers.encoder_stage:EncoderStage",
         forms=(EMBEDDINGS,),
-        modules=_SERVER,
+        modules=SERVER,
         symbol="MMEncoder.batch_encode",
         dims={"requests": _REQUESTS, "each": _EACH, "pictures": _PICTURES},
         spaces=(
@@ -169,7 +169,7 @@ ENCODER_SEAMS = (
         name="encoder-features",
         consumer="harness.consumers.encoder_output:EncoderOutput",
         forms=(PROCESSED,),
-        modules=_SERVER,
+        modules=SERVER,
         symbol="_get_mm_feature",
         dims={"requests": _REQUESTS, "each": _EACH, "pictures": _PICTURES},
         spaces=(
@@ -191,7 +191,7 @@ ENCODER_SEAMS = (
         name="encoder-grid-dim",
         consumer="harness.consumers.encoder_output:EncoderOutput",
         forms=(PROCESSED,),
-        modules=_SERVER,
+        modules=SERVER,
         symbol="_get_mm_feature",
         dims={"requests": _REQUESTS, "each": _EACH, "pictures": _PICTURES},
         spaces=(

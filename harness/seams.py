@@ -9,6 +9,7 @@ from contracts.releases import Span
 from harness.embedding_seams import EMBEDDING_SEAMS
 from harness.encoder_batch_seams import ENCODER_BATCH_SEAMS
 from harness.encoder_link_seams import ENCODER_LINK_SEAMS
+from harness.encoder_route_seams import ENCODER_ROUTE_SEAMS
 from harness.encoder_seams import ENCODER_SEAMS
 from harness.glm_image_rows import GLM_IMAGE, RECORDS_DIM, SEEDS_DIM, SHAPE_DIM
 from harness.image_seams import IMAGE_SEAMS
@@ -178,6 +179,7 @@ _TABLE = (
     *ENCODER_SEAMS,
     *ENCODER_BATCH_SEAMS,
     *ENCODER_LINK_SEAMS,
+    *ENCODER_ROUTE_SEAMS,
 )
 
 #: Every seam, by name.

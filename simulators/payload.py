@@ -73,6 +73,15 @@ PARTS = "parts"
 ENCODE = "encode"
 #: Form of a payload: the URLs of encoders, and beside them the `mode` of transport.
 URLS = "urls"
+#: Form of a payload: how many items each encoder has to encode, and beside it what it is told
+#: with: see `simulators.assigned_items`.
+ASSIGNED = "assigned"
+#: Form of a payload: the media of a request as a receiver gets them: see
+#: `simulators.requested_media`.
+MEDIA = "media"
+#: Form of a payload: registrations of ranks at the encoder, and beside them the `states` of the
+#: requests there.
+DESTINATIONS = "destinations"
 
 
 @dataclass(frozen=True)

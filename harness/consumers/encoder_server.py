@@ -85,8 +85,11 @@ class Made:
 class EncoderServer:
     """Upstream's encoder server of one release."""
 
-    def __init__(self, upstream: Upstream, module: str, device: str) -> None:
-        there = tuple(name for name in _REAL if upstream.tree.file_of(name))
+    def __init__(
+        self, upstream: Upstream, module: str, device: str, also: Sequence[str] = ()
+    ) -> None:
+        """Load the server's module, and of upstream's modules `also` those that a release has."""
+        there = tuple(name for name in (*also, *_REAL) if upstream.tree.file_of(name))
         provided: dict[str, dict[str, Any]] = {
             _FORWARD: {"CaptureHiddenMode": CaptureHiddenMode},
             # Where the package is missing: it marks a parameter of a route, which is not called.

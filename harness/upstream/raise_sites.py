@@ -95,7 +95,10 @@ def find_raise(
     found = [site for site, said in _refusals(file, error) if wanted in said]
     # The same words may stand in several functions.
     own = [site for site in found if site.symbol == symbol]
-    return next(iter([*own[which:], *found]), None)
+    if which and own:
+        # One of several is meant: an earlier one, which says the same, is another guard.
+        return own[which] if which < len(own) else None
+    return next(iter([*own, *found]), None)
 
 
 @lru_cache(maxsize=256)

@@ -1,6 +1,7 @@
 """The table of faults. A new fault is one function in the file of its kind, and one row here."""
 
 from simulators.faults import (
+    assigned,
     body,
     camera,
     chunks,
@@ -20,6 +21,7 @@ from simulators.faults import (
     ids,
     layouts,
     masks,
+    media,
     merge,
     messages,
     omission,
@@ -28,6 +30,7 @@ from simulators.faults import (
     precomputed,
     processed,
     ranks,
+    receive_urls,
     reordering,
     request,
     results,
@@ -56,15 +59,18 @@ from simulators.faults.fault import (
 from simulators.faults.noop import noop
 from simulators.payload import (
     ANSWER,
+    ASSIGNED,
     CAMERA,
     CHUNKS,
     DEGREES,
+    DESTINATIONS,
     EMBEDDINGS,
     ENCODE,
     FRAMES,
     GRIDS,
     GROUP,
     MASKS,
+    MEDIA,
     PARTS,
     PLACEHOLDERS,
     PRECOMPUTED,
@@ -84,14 +90,14 @@ _BOTH = (REPLY, ROWS)
 _LISTS = (*_BOTH, GRIDS, SEEDS, SPLITS)
 _THINGS = (
     *_LISTS, GROUP, RESULTS, FRAMES, CHUNKS, MASKS, PLACEHOLDERS, PRECOMPUTED, EMBEDDINGS, PARTS,
-    ENCODE, PREPARED,
+    ENCODE, PREPARED, MEDIA, DESTINATIONS,
 )  # fmt: skip
 
 # One row a fault: name, kind, change, forms of payload, places, picture.
 # fmt: off
 _TABLE = (
     Fault("noop", "noop", noop,
-          (*_THINGS, ANSWER, REQUEST, SIZE, CAMERA, DEGREES, PROCESSED, URLS), whole,
+          (*_THINGS, ANSWER, REQUEST, SIZE, CAMERA, DEGREES, PROCESSED, URLS, ASSIGNED), whole,
           "[a b c] -> [a b c]", benign=True),
     Fault("omission", "omission", omission.omission, _THINGS, each, "[a b c] -> [a c]"),
     Fault("usage-omission", "omission", omission.usage_omission, (ROWS,), whole,
@@ -379,6 +385,9 @@ _TABLE = (
     *messages.FAULTS,
     *encode.FAULTS,
     *encoder_urls.FAULTS,
+    *assigned.FAULTS,
+    *media.FAULTS,
+    *receive_urls.FAULTS,
 )
 # fmt: on
 

@@ -100,3 +100,14 @@ def test_an_assert_is_no_error_of_another_type(file: Path) -> None:
     joined = find_raise(file, "AssertionError", "no rows")
     assert joined is not None
     assert joined.symbol == "second"
+
+
+def test_of_several_that_say_the_same_the_one_that_is_meant_is_found(tmp_path: Path) -> None:
+    """Where there are fewer, it is gone, though an earlier one still says it."""
+    twice = tmp_path / "twice.py"
+    raised = '    if rows:\n        raise ValueError(f"not active: {rows}")\n'
+    twice.write_text(f"def first(rows):\n{raised}{raised}")
+
+    sites = [find_raise(twice, "ValueError", "not active: {rows}", "first", n) for n in range(3)]
+
+    assert [site.first if site else None for site in sites] == [3, 5, None]

@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from simulators.ar_server.asking import batch_request
+from simulators.assigned_items import honest_assignment
 from simulators.camera_rows import honest_camera
 from simulators.degrees import honest_degrees
 from simulators.denoiser_results import honest_results
@@ -21,15 +22,18 @@ from simulators.http_answer import json_answer
 from simulators.kv_chunks import honest_chunks
 from simulators.payload import (
     ANSWER,
+    ASSIGNED,
     CAMERA,
     CHUNKS,
     DEGREES,
+    DESTINATIONS,
     EMBEDDINGS,
     ENCODE,
     FRAMES,
     GRIDS,
     GROUP,
     MASKS,
+    MEDIA,
     PARTS,
     PLACEHOLDERS,
     PRECOMPUTED,
@@ -53,7 +57,9 @@ from simulators.placeholder_rows import Layout, honest_placeholders, honest_prec
 from simulators.prepared_requests import honest_requests
 from simulators.prior_rows import assembled, honest_rows
 from simulators.processed_media import honest_output
+from simulators.receive_urls import honest_registrations
 from simulators.request_group import honest_group
+from simulators.requested_media import honest_media
 from simulators.rng import stream
 from simulators.scheduler import honest_batch
 from simulators.seed_values import honest_seeds
@@ -105,6 +111,12 @@ def payload(form: str, count: int) -> Payload:
         return honest_parts(count, "image", "float16")
     if form == ENCODE:
         return honest_encode(count, "image", hashed=True)
+    if form == MEDIA:
+        return honest_media(count)
+    if form == DESTINATIONS:
+        return honest_registrations(count)
+    if form == ASSIGNED:
+        return honest_assignment(count, 2 * count + 1, "image", "http")
     if form == URLS:
         return honest_urls(count, "http")
     if form == SIZE:
