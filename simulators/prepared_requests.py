@@ -29,14 +29,14 @@ class Prepared(NamedTuple):
     features: "torch.Tensor"
 
 
-def honest_requests(layout: "Sequence[int]", alike: bool = False) -> Payload:
+def honest_requests(layout: "Sequence[int]", pictures: str = "unlike") -> Payload:
     """Return a batch of requests, and as many of another batch.
 
     Args:
         layout: How many pictures each request has, at most 8 together.
-        alike: Whether all pictures have one size.
+        pictures: How large they are: `unlike`, `alike`, or the tokens of each.
     """
-    items = honest_items(sum(layout), alike)
+    items = honest_items(sum(layout), pictures)
     ours, others = _grouped(items.records, layout), _grouped(items.foreign, layout)
     return Payload(PREPARED, ours, others, {"error": ""})
 

@@ -59,9 +59,9 @@ class EncoderLayout:
         return Run(with_refusals(outcome_of(self._upstream, call), refusals), passed)
 
     def _passed(self, dims: Mapping[str, str], lie: Lie) -> Passed:
-        layout, alike = layout_of(dims), dims["pictures"] == "alike"
-        part = part_of(lie.told(honest_requests(layout, alike)), self._server.device)
-        return passed_prepared(part, asked_of(layout, alike))
+        layout, pictures = layout_of(dims), dims["pictures"]
+        part = part_of(lie.told(honest_requests(layout, pictures)), self._server.device)
+        return passed_prepared(part, asked_of(layout, pictures))
 
     def _answers(self, encoder: Any, layout: list[int]) -> list[Answer]:
         modality = self._server.module.Modality.IMAGE

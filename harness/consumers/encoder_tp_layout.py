@@ -87,15 +87,15 @@ class EncoderTpLayout:
         return with_refusals(outcome_of(self._upstream, call), refusals)
 
     def _passed(self, dims: Mapping[str, str], lie: Lie) -> Passed:
-        layout, alike, count = layout_of(dims), dims["pictures"] == "alike", int(dims["ranks"])
-        honest = honest_requests(layout, alike)
+        layout, pictures, count = layout_of(dims), dims["pictures"], int(dims["ranks"])
+        honest = honest_requests(layout, pictures)
         lied = lie.told(honest)
         liars = range(count) if dims["told"] == "all" else [int(dims["told"])]
         parts = [
             part_of(lied if rank in liars else honest, self._server.device, rank)
             for rank in range(count)
         ]
-        return passed_prepared({"ranks": parts}, asked_of(layout, alike))
+        return passed_prepared({"ranks": parts}, asked_of(layout, pictures))
 
 
 def _group(rank: Rank) -> Provided:

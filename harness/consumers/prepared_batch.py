@@ -41,9 +41,9 @@ def part_of(payload: Payload, device: torch.device, rank: int = 0) -> dict[str, 
     }
 
 
-def asked_of(layout: Sequence[int], alike: bool) -> dict[str, Any]:
+def asked_of(layout: Sequence[int], pictures: str) -> dict[str, Any]:
     """Return what was asked for, as the contract takes it."""
-    items = honest_items(sum(layout), alike).records
+    items = honest_items(sum(layout), pictures).records
     return {
         "counts": [item.count for item in items],
         "grids": [item.grid for item in items],

@@ -100,7 +100,7 @@ def payload(form: str, count: int) -> Payload:
     if form == PROCESSED:
         return honest_output(count)
     if form == PREPARED:
-        return honest_requests(range(1, count + 1), alike=True)
+        return honest_requests(range(1, count + 1), "alike")
     if form == MASKS:
         return honest_masks(count, True, (48, 80))
     if form == PLACEHOLDERS:
