@@ -3,7 +3,6 @@
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,6 +12,7 @@ from contracts.releases import NEWEST, RELEASE
 from harness import trial_options
 from harness.device import AUTO, choose
 from harness.errors import HarnessError, UsageError
+from harness.options import DeviceOption, Format, Listed, Plain, SourceArgument, SourceOption
 from harness.telling import Telling
 from harness.verdict import ExitCode, exit_code
 
@@ -29,42 +29,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )
-
-
-class Format(StrEnum):
-    """How a report is written."""
-
-    TABLE = "table"
-    JSON = "json"
-    MARKDOWN = "markdown"
-    JUNIT = "junit"
-
-
-class Plain(StrEnum):
-    """How a listing is written."""
-
-    TABLE = "table"
-    JSON = "json"
-
-
-class Listed(StrEnum):
-    """How a list is written."""
-
-    TABLE = "table"
-    JSON = "json"
-    MARKDOWN = "markdown"
-
-
-_SOURCE_HELP = "A release (0.5.23), a path to a checkout, git:PATH@REF, or installed."
-SourceArgument = Annotated[str | None, typer.Argument(help=_SOURCE_HELP, show_default=NEWEST)]
-SourceOption = Annotated[str | None, typer.Option("--sglang", help="The source, as an option.")]
-DeviceOption = Annotated[
-    str,
-    typer.Option(
-        help="Where tensors live and kernels run: auto, cpu, interpreter (kernels in Triton's "
-        "interpreter, even where there is a card) or cuda."
-    ),
-]
 
 
 @contextmanager
