@@ -20,6 +20,7 @@ from simulators.faults import (
     ids,
     layouts,
     masks,
+    media_items,
     merge,
     messages,
     omission,
@@ -65,6 +66,7 @@ from simulators.payload import (
     GRIDS,
     GROUP,
     MASKS,
+    MEDIA,
     PARTS,
     PLACEHOLDERS,
     PRECOMPUTED,
@@ -84,7 +86,7 @@ _BOTH = (REPLY, ROWS)
 _LISTS = (*_BOTH, GRIDS, SEEDS, SPLITS)
 _THINGS = (
     *_LISTS, GROUP, RESULTS, FRAMES, CHUNKS, MASKS, PLACEHOLDERS, PRECOMPUTED, EMBEDDINGS, PARTS,
-    ENCODE, PREPARED,
+    ENCODE, PREPARED, MEDIA,
 )  # fmt: skip
 
 # One row a fault: name, kind, change, forms of payload, places, picture.
@@ -375,6 +377,7 @@ _TABLE = (
     *counts.FAULTS,
     *processed.FAULTS,
     *layouts.FAULTS,
+    *media_items.FAULTS,
     *parts.FAULTS,
     *messages.FAULTS,
     *encode.FAULTS,

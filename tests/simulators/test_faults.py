@@ -19,6 +19,7 @@ from simulators.faults import _TABLE, FAULTS, Fault
 from simulators.generate_request import honest_request
 from simulators.http_answer import json_answer
 from simulators.kv_chunks import honest_chunks
+from simulators.media_items import honest_media
 from simulators.payload import (
     ANSWER,
     CAMERA,
@@ -30,6 +31,7 @@ from simulators.payload import (
     GRIDS,
     GROUP,
     MASKS,
+    MEDIA,
     PARTS,
     PLACEHOLDERS,
     PRECOMPUTED,
@@ -93,6 +95,8 @@ def payload(form: str, count: int) -> Payload:
         return honest_items(count)
     if form == PROCESSED:
         return honest_output(count)
+    if form == MEDIA:
+        return honest_media(count, keyed=True)
     if form == PREPARED:
         return honest_requests(range(1, count + 1), alike=True)
     if form == MASKS:
