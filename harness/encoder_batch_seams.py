@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from contracts.releases import Span
 from harness.seam import Dim, Seam, Space, one_of, whole_number
-from simulators.payload import MEDIA, PREPARED
+from simulators.payload import ENCODE, MEDIA, PREPARED, PROCESSED
 
 _SERVER = "sglang.srt.disaggregation.encoder.server"
 _MOST = 8
@@ -28,6 +28,16 @@ _PICTURES = Dim(
 )
 
 
+_RECORDS = Dim("a count of items, 1 to 8", whole_number(1, 8))
+_SENT = Dim("yes or no: whether hashes come with the request", one_of("yes", "no"), "yes")
+_OF_HASHES = ("encode-hashes-*",)
+#: What changes nothing where there is one hash.
+_OF_SEVERAL_HASHES = ("encode-hashes-turned", "encode-hashes-alike")
+#: The server was one module, and became several.
+_SERVERS = (
+    (Span(until="0.5.19"), "sglang.srt.disaggregation.encode_server"),
+    (Span("0.5.19"), _SERVER),
+)
 _REQUESTS = Dim("a count of requests, 1 to 8", whole_number(1, 8))
 _EACH = Dim("items of each request, 1 to 4", whole_number(1, 4))
 _KEYED = Dim("yes or no: whether the preprocessor gives keys", one_of("yes", "no"), "no")
@@ -101,7 +111,32 @@ _OF_KEYS = (
 )  # fmt: skip
 _OF_A_CACHE = ("substitution", "reordering", "media-item-turned", "media-item-key*")
 
+#: Of features, where no hashes come: too few, none, too many, others.
+_OF_FEATURES = tuple(
+    ((f"features-{word}", ()),)
+    for word in (
+        "token-less", "first-less", "none", "longer", "shifted", "reversed", "foreign",
+    )
+)  # fmt: skip
+
 ENCODER_BATCH_SEAMS = (
+    Seam(
+        name="encoder-hashes",
+        consumer="harness.consumers.encoder_hashes:EncoderHashes",
+        forms=(ENCODE, PROCESSED),
+        modules=_SERVERS,
+        symbol="MMEncoder._calculate_hashes_from_features",
+        dims={"records": _RECORDS, "hashes": _SENT},
+        spaces=(
+            Space({"records": ("1",)}, faults=_OF_HASHES, without=_OF_SEVERAL_HASHES),
+            Space({"records": ("2", "3", "8")}, faults=_OF_HASHES),
+            Space(
+                {"records": ("1", "2", "3"), "hashes": ("no",)},
+                faults=("noop",),
+                composites=_OF_FEATURES,
+            ),
+        ),
+    ),
     Seam(
         name="encoder-item-grid",
         consumer="harness.consumers.encoder_item_grid:EncoderItemGrid",
