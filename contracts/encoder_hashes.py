@@ -4,8 +4,9 @@
 - Where none come, keys are made of the pixel features: as many as the grids say, in their order.
 
 The payload holds `hashes` (None where none come) and `features`, (patches, width); the request its
-`name`, `model` and `modality`, `hashes` of its items, `counts` of tokens and the `merge_size`. The keys are
-made by calling the function that prepares a batch: what its entry goes on to runs on a card alone.
+`name`, `model` and `modality`, `hashes` of its items, `counts` of tokens and the `merge_size`. The
+keys are made by calling the function that prepares a batch: what its entry goes on to runs on a
+card alone.
 """
 
 from collections.abc import Collection, Iterator, Mapping
