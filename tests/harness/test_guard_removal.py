@@ -222,10 +222,13 @@ def test_a_removed_guard_breaks_its_promise_and_no_other(
     # Without a guard that only passes on what others say, they are not heard either.
     deaf = {seam for seam, clause in gone if GUARDS[seam, clause].text == "{error}"}
     unheard = {symbol for name in gone for symbol in GUARDS[name].passes_on}
+    # Nor has such a guard anything to say where what it passes on is gone.
+    silenced = {GUARDS[name].source.symbol for name in gone}
     kept = [
         name
         for name, guard in GUARDS.items()
-        if name not in gone and name[0] not in deaf and guard.source.symbol not in unheard
+        if name not in gone and name[0] not in deaf
+        if guard.source.symbol not in unheard and not silenced & {*guard.passes_on}
     ]
     tree = edited(newest, tmp_path / "tree", gone, removed)
     lost, same = few(*gone), few(*kept)
