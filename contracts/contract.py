@@ -62,6 +62,8 @@ class Guard:
     maker: str = ""
     #: Which of several statements in its function that say the same, counted from 0.
     which: int = 0
+    #: Functions whose refusals it passes on in its own: without it they are not heard.
+    passes_on: tuple[str, ...] = ()
     #: Why no entry can reach the check; the clause is then assumed, and the check is listed.
     unreachable: str = ""
 

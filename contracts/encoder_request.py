@@ -7,7 +7,7 @@
 The payload is the request. What was asked for says `req_id`, `modality`, `items` (how many),
 `num_parts`, `part_idx` and `hashes` (those of the items). Refusals are returned: as a text, which
 becomes the body of a 400. What is let through may still be refused by a later step: a number of
-hashes that is not that of the grids is, by encoder-layout's.
+hashes that is not that of the grids is, by encoder-hashes.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

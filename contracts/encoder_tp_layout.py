@@ -44,18 +44,28 @@ _ALL_RANKS = "MMEncoder._prepare_encode_context_on_all_ranks"
 _BAD_REQUEST, _INTERNAL = 400, 500
 
 
-def _shared(text: str, symbol: str) -> tuple[Guard, ...]:
-    return (Guard(RETURNED, text, Span(_FROM), Source("0.5.23", SERVER_FILE, symbol)),)
+#: What a rank may fail in, and what is then told in the words of all.
+_PREPARES = (
+    "MMEncoder._prepare_encode_context",
+    "EncoderPreprocessOutput.__init__",
+    "EncoderPreprocessor._get_mm_grid_dim",
+    "_get_mm_feature",
+)
+
+
+def _shared(text: str, symbol: str, passes_on: tuple[str, ...] = ()) -> tuple[Guard, ...]:
+    source = Source("0.5.23", SERVER_FILE, symbol)
+    return (Guard(RETURNED, text, Span(_FROM), source, passes_on=passes_on),)
 
 
 _WORDS = "{phase} failed on TP rank {rank}: {said}"
 PREPARED_BY_ALL = Clause(
-    "prepared-by-all", "Every rank prepares the batch.", guards=_shared(_WORDS, _STATUS)
+    "prepared-by-all", "Every rank prepares the batch.", guards=_shared(_WORDS, _STATUS, _PREPARES)
 )
 SIZES_ANNOUNCED = Clause(
     "sizes-announced",
     "Rank 0 can announce the size of each request.",
-    guards=_shared(_WORDS, _STATUS),
+    guards=_shared(_WORDS, _STATUS, _PREPARES),
 )
 LAYOUTS_ALIKE = Clause(
     "layouts-alike",

@@ -6,8 +6,8 @@
 from collections.abc import Mapping
 
 from contracts.releases import Span
-from harness.seam import Dim, Seam, Space, one_of
-from simulators.payload import PREPARED
+from harness.seam import Dim, Seam, Space, one_of, whole_number
+from simulators.payload import ENCODE, MEDIA, PREPARED, PROCESSED
 
 _SERVER = "sglang.srt.disaggregation.encoder.server"
 _MOST = 8
@@ -26,6 +26,41 @@ _ITEMS = Dim("items of each request, 1 to 4, as in 1,2; at most 8 together", _is
 _PICTURES = Dim(
     "unlike or alike: whether pictures differ in size", one_of("unlike", "alike"), "unlike"
 )
+
+
+_RECORDS = Dim("a count of items, 1 to 8", whole_number(1, 8))
+_SENT = Dim("yes or no: whether hashes come with the request", one_of("yes", "no"), "yes")
+_OF_HASHES = ("encode-hashes-*",)
+#: What changes nothing where there is one hash.
+_OF_SEVERAL_HASHES = ("encode-hashes-turned", "encode-hashes-alike")
+#: The server was one module, and became several.
+_SERVERS = (
+    (Span(until="0.5.19"), "sglang.srt.disaggregation.encode_server"),
+    (Span("0.5.19"), _SERVER),
+)
+_REQUESTS = Dim("a count of requests, 1 to 8", whole_number(1, 8))
+_EACH = Dim("items of each request, 1 to 4", whole_number(1, 4))
+_KEYED = Dim("yes or no: whether the preprocessor gives keys", one_of("yes", "no"), "no")
+_ENTRY = Dim("batch, cached or keys", one_of("batch", "cached", "keys"), "batch")
+#: Before this module there were no items that a preprocessor kept apart.
+_KEPT_APART = "sglang.srt.multimodal.encoder_preprocessing"
+_ITEMS_TWICE = (
+    (("omission", (0,)), ("media-item-grids-short", ())),
+    (("media-item-video", (1,)), ("duplication-extra", (0,))),
+    (("media-item-short", (0,)), ("media-item-longer", (1,))),
+)
+_KEYS_TWICE = ((("media-item-key-foreign", (0,)), ("media-item-key-foreign", (1,))),)
+
+
+def _batch_count(dims: Mapping[str, str]) -> int:
+    return int(dims["requests"]) * int(dims["each"])
+
+
+def _too_many(dims: Mapping[str, str]) -> str:
+    count = _batch_count(dims)
+    if dims["entry"] == "cached" and dims["requests"] != "1":
+        return "the prefix cache has one request's rows: entry=cached needs requests=1"
+    return f"a batch has at most {_MOST} items, and this one {count}" if count > _MOST else ""
 
 
 _RANKS = Dim("2 or 4 ranks", one_of("2", "4"), "2")
@@ -69,7 +104,90 @@ _OF_FOUR_RANKS = (
     "layout-count-more", "layout-features-foreign",
 )  # fmt: skip
 
+#: What a key is made of, or is given.
+_OF_KEYS = (
+    "omission", "duplication*", "reordering", "substitution*", "media-item-video",
+    "media-item-short", "media-item-empty", "media-item-turned",
+)  # fmt: skip
+_OF_A_CACHE = ("substitution", "reordering", "media-item-turned", "media-item-key*")
+
+#: Of features, where no hashes come: too few, none, too many, others.
+_OF_FEATURES = tuple(
+    ((f"features-{word}", ()),)
+    for word in (
+        "token-less", "first-less", "none", "longer", "shifted", "reversed", "foreign",
+    )
+)  # fmt: skip
+
 ENCODER_BATCH_SEAMS = (
+    Seam(
+        name="encoder-hashes",
+        consumer="harness.consumers.encoder_hashes:EncoderHashes",
+        forms=(ENCODE, PROCESSED),
+        modules=_SERVERS,
+        symbol="MMEncoder._calculate_hashes_from_features",
+        dims={"records": _RECORDS, "hashes": _SENT},
+        spaces=(
+            Space({"records": ("1",)}, faults=_OF_HASHES, without=_OF_SEVERAL_HASHES),
+            Space({"records": ("2", "3", "8")}, faults=_OF_HASHES),
+            Space(
+                {"records": ("1", "2", "3"), "hashes": ("no",)},
+                faults=("noop",),
+                composites=_OF_FEATURES,
+            ),
+        ),
+    ),
+    Seam(
+        name="encoder-item-grid",
+        consumer="harness.consumers.encoder_item_grid:EncoderItemGrid",
+        forms=(MEDIA,),
+        modules=((Span(), _KEPT_APART),),
+        symbol="get_encoder_preprocessed_items",
+        dims={
+            "requests": _REQUESTS,
+            "each": _EACH,
+            "pictures": _PICTURES,
+            "keyed": _KEYED,
+            "entry": _ENTRY,
+        },
+        spaces=(
+            Space({"requests": ("1", "2"), "each": ("1", "2")}, without=("media-item-key*",)),
+            Space(
+                {"requests": ("3",), "each": ("1",), "pictures": ("alike",)},
+                scopes=("records", "items", "grids"),
+            ),
+            Space({"requests": ("2",), "each": ("1",)}, faults=("noop",), composites=_ITEMS_TWICE),
+            Space(
+                {
+                    "requests": ("1",),
+                    "each": ("1", "2"),
+                    "keyed": ("yes", "no"),
+                    "entry": ("cached",),
+                    "pictures": ("unlike", "alike"),
+                },
+                faults=_OF_A_CACHE,
+                without=("media-item-key*",),
+            ),
+            Space(
+                {
+                    "requests": ("1",),
+                    "each": ("1", "2"),
+                    "keyed": ("yes",),
+                    "entry": ("cached",),
+                    "pictures": ("unlike", "alike"),
+                },
+                faults=("media-item-key*",),
+                composites=_KEYS_TWICE,
+            ),
+            Space({"requests": ("1",), "each": ("2", "3"), "entry": ("keys",)}, faults=_OF_KEYS),
+            Space(
+                {"requests": ("1",), "each": ("2",), "entry": ("keys",), "keyed": ("yes",)},
+                faults=("media-item-key*", "media-item-turned", "reordering"),
+            ),
+        ),
+        count=_batch_count,
+        misfit=_too_many,
+    ),
     Seam(
         name="encoder-layout",
         consumer="harness.consumers.encoder_layout:EncoderLayout",

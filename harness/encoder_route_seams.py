@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from harness.encoder_link_seams import RECEIVER
 from harness.encoder_seams import SERVER
 from harness.seam import Dim, Seam, Space, one_of, whole_number
-from simulators.payload import ASSIGNED, DESTINATIONS, MEDIA
+from simulators.payload import ASKED_MEDIA, ASSIGNED, DESTINATIONS
 
 _ENCODERS = Dim("encoders, 1 to 8", whole_number(1, 8))
 _ITEMS = Dim("items of the request, 1 to 16", whole_number(1, 16))
@@ -107,7 +107,7 @@ ENCODER_ROUTE_SEAMS = (
     Seam(
         name="encoder-modality",
         consumer="harness.consumers.encoder_modality:EncoderModality",
-        forms=(MEDIA,),
+        forms=(ASKED_MEDIA,),
         modules=RECEIVER,
         symbol="MMReceiverGrpc.encode",
         dims={"records": Dim("items, 1 to 8", whole_number(1, 8)), "encoders": _FEW_ENCODERS},

@@ -63,6 +63,9 @@ EMBEDDINGS = "embeddings"
 #: Form of a payload: one processor's output for a batch, its fields in one record, and beside it
 #: the `merge_size` that the processor says: see `simulators.processed_media`.
 PROCESSED = "processed"
+#: Form of a payload: items that a preprocessor keeps apart, and beside them their `grids`: see
+#: `simulators.media_items`.
+MEDIA = "media"
 #: Form of a payload: a prepared batch, one record for each request, and beside it the `error` that
 #: is raised instead: see `simulators.prepared_requests`.
 PREPARED = "prepared"
@@ -78,7 +81,7 @@ URLS = "urls"
 ASSIGNED = "assigned"
 #: Form of a payload: the media of a request as a receiver gets them: see
 #: `simulators.requested_media`.
-MEDIA = "media"
+ASKED_MEDIA = "asked-media"
 #: Form of a payload: registrations of ranks at the encoder, and beside them the `states` of the
 #: requests there.
 DESTINATIONS = "destinations"

@@ -9,12 +9,12 @@ Source: sglang 0.5.23, srt/disaggregation/encoder/receiver.py, MMReceiverBase._e
 from typing import Any
 
 from simulators.encode_request import OTHER, REQUEST, urls
-from simulators.payload import MEDIA, Payload
+from simulators.payload import ASKED_MEDIA, Payload
 
 
-def honest_media(count: int) -> Payload:
+def honest_asked_media(count: int) -> Payload:
     """Return so many images of a request, and beside them as many of another's."""
-    return Payload(MEDIA, _images(REQUEST, count), _images(OTHER, count))
+    return Payload(ASKED_MEDIA, _images(REQUEST, count), _images(OTHER, count))
 
 
 def _images(request: str, count: int) -> tuple[dict[str, Any], ...]:

@@ -17,7 +17,7 @@ from harness.outcome import Passed, Run, Whose
 from harness.upstream.loading import Upstream
 from simulators.assigned_items import honest_assignment, told_counts
 from simulators.encode_request import REQUEST, ItemReader
-from simulators.requested_media import honest_media
+from simulators.requested_media import honest_asked_media
 
 
 class EncoderModality:
@@ -63,7 +63,7 @@ class EncoderModality:
 
     def _passed(self, dims: Mapping[str, str], lie: Lie) -> Passed:
         count = int(dims["records"])
-        payload = lie.told(honest_media(count))
+        payload = lie.told(honest_asked_media(count))
         told = [self._item(record) for record in payload.records]
         return Passed(told, {"req_id": REQUEST, "items": count}, ItemReader(count))
 

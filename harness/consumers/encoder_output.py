@@ -5,12 +5,10 @@ what is staged for each. The preprocessor's look-up of grids and counts is real,
 pixel features. The simulated model makes a row of each group of patches that it is given, so the
 rows say which patches those were.
 
-Provided, by name: what the image processor returns, its merge size, and what
-`harness.consumers.encoder_server` lists.
+Provided, by name: what `harness.consumers.processing_encoder` lists.
 """
 
 from collections.abc import Mapping
-from typing import Any
 
 import torch
 
@@ -23,11 +21,11 @@ from harness.consumers.encoded_requests import (
     with_refusals,
 )
 from harness.consumers.encoder_server import DTYPE, EncoderServer
+from harness.consumers.processing_encoder import processing_encoder
 from harness.outcome import Passed, Run
 from harness.upstream.loading import Upstream
-from harness.upstream.touches import Provided, without
 from simulators.encoder import RULES, WIDTH, honest_items, owner_of
-from simulators.processed_media import honest_output, modelled_rows
+from simulators.processed_media import honest_output
 
 
 class EncoderOutput:
@@ -52,38 +50,12 @@ class EncoderOutput:
         requests = [fields_of(index, n) for index, n in enumerate(passed.request["items"])]
 
         def call() -> Output:
-            encoder = self._encoder(passed.payload)
+            fields, said = passed.payload["fields"], passed.payload["merge_size"]
+            encoder = processing_encoder(server, lambda: dict(fields), said)
             answers = ended(encoder.batch_encode(requests, modality))
             return read_staged(server, encoder, answers, passed.request, refusals)
 
         return Run(with_refusals(outcome_of(self._upstream, call), refusals), passed)
-
-    def _encoder(self, payload: Mapping[str, Any]) -> Any:
-        encoder = self._server.bare(_modelled)
-        processor = without(Provided("the image processor"), ("merge_size",))
-        if payload["merge_size"] is not None:
-            processor = Provided("the image processor", merge_size=payload["merge_size"])
-
-        async def process(items: Any, *rest: Any, **more: Any) -> Any:
-            return dict(payload["fields"])
-
-        if not self._server.splits_preprocessor:
-
-            async def process_both(items: Any, asked: Any, log_metrics: bool = True) -> Any:
-                return dict(payload["fields"]), _modelled
-
-            encoder._process_mm_items, encoder.image_processor = process_both, processor
-            return encoder
-        preprocessor = object.__new__(self._server.module.EncoderPreprocessor)
-        preprocessor.model_type, preprocessor._model_preprocessor = encoder.model_type, None
-        preprocessor.image_processor = processor
-        preprocessor._process_image_items = process
-        encoder.preprocessor = preprocessor
-        return encoder
-
-
-def _modelled(items: Any) -> torch.Tensor:
-    return modelled_rows(torch.cat([item.feature for item in items]))
 
 
 def _passed(dims: Mapping[str, str], lie: Lie, device: torch.device) -> Passed:

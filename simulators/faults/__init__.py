@@ -22,6 +22,7 @@ from simulators.faults import (
     layouts,
     masks,
     media,
+    media_items,
     merge,
     messages,
     omission,
@@ -59,6 +60,7 @@ from simulators.faults.fault import (
 from simulators.faults.noop import noop
 from simulators.payload import (
     ANSWER,
+    ASKED_MEDIA,
     ASSIGNED,
     CAMERA,
     CHUNKS,
@@ -90,7 +92,7 @@ _BOTH = (REPLY, ROWS)
 _LISTS = (*_BOTH, GRIDS, SEEDS, SPLITS)
 _THINGS = (
     *_LISTS, GROUP, RESULTS, FRAMES, CHUNKS, MASKS, PLACEHOLDERS, PRECOMPUTED, EMBEDDINGS, PARTS,
-    ENCODE, PREPARED, MEDIA, DESTINATIONS,
+    ENCODE, PREPARED, MEDIA, ASKED_MEDIA, DESTINATIONS,
 )  # fmt: skip
 
 # One row a fault: name, kind, change, forms of payload, places, picture.
@@ -381,6 +383,7 @@ _TABLE = (
     *counts.FAULTS,
     *processed.FAULTS,
     *layouts.FAULTS,
+    *media_items.FAULTS,
     *parts.FAULTS,
     *messages.FAULTS,
     *encode.FAULTS,

@@ -5,7 +5,7 @@ from random import Random
 from typing import Any
 
 from simulators.faults.fault import Change, Fault, Place, Places, each, whole
-from simulators.payload import MEDIA, Payload
+from simulators.payload import ASKED_MEDIA, Payload
 
 _Record = Mapping[str, Any]
 
@@ -50,7 +50,7 @@ def _plain(record: _Record) -> Any:
 
 def _row(name: str, kind: str, change: Change, picture: str, places: Places = each,
          scope: str = "items") -> Fault:  # fmt: skip
-    return Fault(name, kind, change, (MEDIA,), places, picture, scope)
+    return Fault(name, kind, change, (ASKED_MEDIA,), places, picture, scope)
 
 
 #: The rows of these faults in the table.

@@ -221,7 +221,15 @@ def test_a_removed_guard_breaks_its_promise_and_no_other(
     gone = [name for name, guard in GUARDS.items() if site_of(newest, guard) in sites[half::2]]
     # Without a guard that only passes on what others say, they are not heard either.
     deaf = {seam for seam, clause in gone if GUARDS[seam, clause].text == "{error}"}
-    kept = [name for name in GUARDS if name not in gone and name[0] not in deaf]
+    unheard = {symbol for name in gone for symbol in GUARDS[name].passes_on}
+    # Nor has such a guard anything to say where what it passes on is gone.
+    silenced = {GUARDS[name].source.symbol for name in gone}
+    kept = [
+        name
+        for name, guard in GUARDS.items()
+        if name not in gone and name[0] not in deaf
+        if guard.source.symbol not in unheard and not silenced & {*guard.passes_on}
+    ]
     tree = edited(newest, tmp_path / "tree", gone, removed)
     lost, same = few(*gone), few(*kept)
 

@@ -20,8 +20,10 @@ from simulators.faults import _TABLE, FAULTS, Fault
 from simulators.generate_request import honest_request
 from simulators.http_answer import json_answer
 from simulators.kv_chunks import honest_chunks
+from simulators.media_items import honest_media
 from simulators.payload import (
     ANSWER,
+    ASKED_MEDIA,
     ASSIGNED,
     CAMERA,
     CHUNKS,
@@ -59,7 +61,7 @@ from simulators.prior_rows import assembled, honest_rows
 from simulators.processed_media import honest_output
 from simulators.receive_urls import honest_registrations
 from simulators.request_group import honest_group
-from simulators.requested_media import honest_media
+from simulators.requested_media import honest_asked_media
 from simulators.rng import stream
 from simulators.scheduler import honest_batch
 from simulators.seed_values import honest_seeds
@@ -99,6 +101,8 @@ def payload(form: str, count: int) -> Payload:
         return honest_items(count)
     if form == PROCESSED:
         return honest_output(count)
+    if form == MEDIA:
+        return honest_media(count, keyed=True)
     if form == PREPARED:
         return honest_requests(range(1, count + 1), "alike")
     if form == MASKS:
@@ -111,8 +115,8 @@ def payload(form: str, count: int) -> Payload:
         return honest_parts(count, "image", "float16")
     if form == ENCODE:
         return honest_encode(count, "image", hashed=True)
-    if form == MEDIA:
-        return honest_media(count)
+    if form == ASKED_MEDIA:
+        return honest_asked_media(count)
     if form == DESTINATIONS:
         return honest_registrations(count)
     if form == ASSIGNED:

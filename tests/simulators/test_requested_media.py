@@ -7,7 +7,7 @@ from contracts import encoder_modality
 from simulators.encode_request import REQUEST, ItemReader, urls
 from simulators.faults import FAULTS
 from simulators.payload import Payload
-from simulators.requested_media import honest_media
+from simulators.requested_media import honest_asked_media
 from simulators.rng import stream
 
 
@@ -19,7 +19,7 @@ class Modality(Enum):
 
 def faulty(name: str, at: tuple[int, ...] = ()) -> Payload:
     """Return the media of a request for two images with one fault."""
-    return FAULTS[name].change(honest_media(2), at, stream(0))
+    return FAULTS[name].change(honest_asked_media(2), at, stream(0))
 
 
 def test_honest_media_satisfy_their_contract() -> None:
@@ -27,7 +27,7 @@ def test_honest_media_satisfy_their_contract() -> None:
     for count in (1, 2, 8):
         told: list[Any] = [
             {"url": record["url"], "modality": Modality[record["modality"]]}
-            for record in honest_media(count).records
+            for record in honest_asked_media(count).records
         ]
         asked = {"req_id": REQUEST, "items": count}
         assert list(encoder_modality.check(told, asked, ItemReader(count))) == []
