@@ -22,6 +22,7 @@ from contracts import (
     encoder_destinations,
     encoder_features,
     encoder_grid_dim,
+    encoder_http,
     encoder_modality,
     encoder_parts,
     encoder_precomputed_layout,
@@ -97,6 +98,7 @@ CONTRACTS = {
         encoder_assign,
         encoder_modality,
         encoder_destinations,
+        encoder_http,
     )
 }
 

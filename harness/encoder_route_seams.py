@@ -5,11 +5,25 @@
 
 from collections.abc import Mapping
 
-from harness.encoder_link_seams import RECEIVER
+from contracts.releases import Span
+from harness.encoder_link_seams import (
+    HASHES,
+    ITEMS_DIM,
+    OF_SEVERAL_HASHES,
+    ONE_MODALITY,
+    RECEIVER,
+    REQUESTS_TWICE,
+)
 from harness.encoder_seams import SERVER
 from harness.seam import Dim, Seam, Space, one_of, whole_number
-from simulators.payload import ASSIGNED, DESTINATIONS, MEDIA
+from simulators.payload import ASSIGNED, DESTINATIONS, ENCODE, MEDIA
 
+_DISAGGREGATION = "sglang.srt.disaggregation"
+#: The app was a part of the server.
+_APP = (
+    (Span(until="0.5.19"), f"{_DISAGGREGATION}.encode_server"),
+    (Span("0.5.19"), f"{_DISAGGREGATION}.encoder.http_server"),
+)
 _ENCODERS = Dim("encoders, 1 to 8", whole_number(1, 8))
 _ITEMS = Dim("items of the request, 1 to 16", whole_number(1, 16))
 _MODE = Dim("http or grpc", one_of("http", "grpc"), "http")
@@ -127,6 +141,24 @@ ENCODER_ROUTE_SEAMS = (
             Space({"records": ("1", "2", "4")}),
             Space({"records": ("2",)}, faults=("noop",), composites=_REGISTERED_TWICE),
             Space({"records": ("8",)}, every_place=False),
+        ),
+    ),
+    Seam(
+        name="encoder-http",
+        consumer="harness.consumers.encoder_http:EncoderHttp",
+        forms=(ENCODE,),
+        modules=_APP,
+        symbol="handle_encode_request",
+        dims={"records": ITEMS_DIM, "modality": ONE_MODALITY, "hashes": HASHES},
+        spaces=(
+            Space({"records": ("1",)}, without=OF_SEVERAL_HASHES),
+            Space({"records": ("2",)}, composites=REQUESTS_TWICE),
+            Space({"records": ("4",)}, scopes=("records", "items"), every_place=False),
+            Space(
+                {"records": ("2",), "modality": ("video", "audio")},
+                faults=("encode-modality-*", "encode-item-*", "substitution"),
+                every_place=False,
+            ),
         ),
     ),
 )
