@@ -49,6 +49,12 @@ _REGISTERED_TWICE = (
     (("destination-late", (0,)), ("destination-url-shared", (0, 1))),
     (("destination-url-bare", (0,)), ("destination-counts-more", ())),
 )
+#: Faults of a request of the client's, and not of the counts.
+_OF_A_CLIENT = ("assigned-hashes-*", "assigned-by-grpc")
+_CLIENT_TWICE = (
+    (("assigned-by-grpc", ()), ("assigned-hashes-short", ())),
+    (("assigned-by-grpc", ()), ("assigned-encoders-none", ())),
+)
 _ASSIGNED_TWICE = (
     (("assigned-by-none", ()), ("assigned-encoders-none", ())),
     (("assigned-one-less", (0,)), ("assigned-one-more", (1,))),
@@ -62,6 +68,8 @@ _ASSIGNED_TWICE = (
 def _assign_misfit(dims: Mapping[str, str]) -> str:
     if dims["mode"] == "grpc" and dims["modality"] == "mixed":
         return "by gRPC there are images only: see encoder-modality"
+    if dims["mode"] == "grpc" and dims["entry"] == "request":
+        return "by gRPC no request of a client's gets out: see the fault assigned-by-grpc"
     return ""
 
 
@@ -82,25 +90,26 @@ ENCODER_ROUTE_SEAMS = (
         spaces=(
             Space(
                 {"records": ("1", "2"), "items": ("3",), "mode": ("http", "grpc")},
-                without=("assigned-hashes-*",),
+                without=_OF_A_CLIENT,
             ),
             Space(
                 {"records": ("3",), "items": ("4",), "mode": ("http", "grpc")},
-                without=("assigned-hashes-*",),
+                without=_OF_A_CLIENT,
                 composites=_ASSIGNED_TWICE,
             ),
             Space(
                 {"records": ("3",), "items": ("6",), "modality": ("mixed",)},
-                without=("assigned-hashes-*",),
+                without=_OF_A_CLIENT,
             ),
             Space(
                 {"records": ("8",), "items": ("5", "16"), "mode": ("http", "grpc")},
-                without=("assigned-hashes-*",),
+                without=_OF_A_CLIENT,
                 every_place=False,
             ),
             Space(
                 {"records": ("2",), "items": ("2", "4"), "entry": ("request",)},
-                faults=("assigned-hashes-*", "assigned-encoders-none", "assigned-encoder-gone"),
+                faults=(*_OF_A_CLIENT, "assigned-encoders-none", "assigned-encoder-gone"),
+                composites=_CLIENT_TWICE,
             ),
             Space(
                 {
@@ -110,10 +119,6 @@ ENCODER_ROUTE_SEAMS = (
                     "entry": ("request",),
                 },
                 faults=("assigned-hashes-*",),
-            ),
-            Space(
-                {"records": ("2",), "items": ("2",), "mode": ("grpc",), "entry": ("request",)},
-                faults=("assigned-hashes-short",),
             ),
         ),
         misfit=_assign_misfit,
