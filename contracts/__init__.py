@@ -23,6 +23,7 @@ from contracts import (
     encoder_features,
     encoder_grid_dim,
     encoder_hashes,
+    encoder_http,
     encoder_item_grid,
     encoder_layout,
     encoder_modality,
@@ -105,6 +106,7 @@ CONTRACTS = {
         encoder_assign,
         encoder_modality,
         encoder_destinations,
+        encoder_http,
     )
 }
 

@@ -7,20 +7,21 @@
 - Each part that is asked for has items. By gRPC the images' counts stand first.
 - Each item reaches exactly one encoder, and the parts follow each other in its order.
 
-The payload holds `counts` (by modality, or a list, or None: the receiver makes its own), `keys`
-(`enum` or `text`), `urls` of the encoders, and `hashes`, those of the images or None. What was
-asked for says `modalities` (that of each item), `hashes`, `mode` (`http` or `grpc`) and `entry`:
-`encode` is told the counts, `request` makes them itself from a request of the client's.
+The payload holds the `mode` (`http` or `grpc`), `counts` (by modality, or a list, or None: the
+receiver makes its own), `keys` (`enum` or `text`), `urls` of the encoders, `items` (their URLs)
+and `hashes`, those of the images or None. What was asked for says `modalities` (that of each
+item), `hashes` and `entry`: `encode` is told the counts, `request` makes them itself from a
+request of the client's.
 
-By gRPC no honest request of a client's gets out, up to 0.5.23: the thread that sends it hands
-`time_stats_json` to a receiver that does not take it. Up to 0.5.19 the error is only logged.
+By gRPC no request of a client's gets out, up to 0.5.23, honest or not: the thread that sends it
+hands `time_stats_json` to a receiver that does not take it. Up to 0.5.19 the error is only logged.
 """
 
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
-from contracts.contract import Clause, Contract, Guard, OwnerOf, Unchecked, Violation
+from contracts.contract import RETURNED, Clause, Contract, Guard, OwnerOf, Unchecked, Violation
 from contracts.releases import Span
 from contracts.source import Source
 
@@ -38,6 +39,13 @@ HASHES_EACH = Clause(
     ),
 )
 HASH_IDENTITY = Clause("hash-identity", "Hash k is that of image k.")
+HANDED_TAKEN = Clause(
+    "handed-taken",
+    "The receiver takes what the thread that sends a request hands to it.",
+    incidental=(RETURNED,),
+    # Before, the error was only logged.
+    accidents=Span("0.5.20"),
+)
 ENCODERS_THERE = Clause(
     "encoders-there",
     "There are encoders to share the items among.",
@@ -71,8 +79,9 @@ ITEM_IDENTITY = Clause(
 )
 
 _CLAUSES = (
-    HASHES_EACH, ENCODERS_THERE, COUNTS_BY_MODALITY, MODALITY_EACH, ENTRY_ENCODER, COUNT_WHOLE,
-    COUNT_NATURAL, PARTS_SOME, COUNT_SUM, PART_FILLED, IMAGES_FIRST, ITEM_IDENTITY, HASH_IDENTITY,
+    HASHES_EACH, ENCODERS_THERE, HANDED_TAKEN, COUNTS_BY_MODALITY, MODALITY_EACH, ENTRY_ENCODER,
+    COUNT_WHOLE, COUNT_NATURAL, PARTS_SOME, COUNT_SUM, PART_FILLED, IMAGES_FIRST, ITEM_IDENTITY,
+    HASH_IDENTITY,
 )  # fmt: skip
 
 _Found = Iterator[Violation | Unchecked]
@@ -86,18 +95,21 @@ def _walk(
         if not payload["urls"]:
             # The receiver makes no parts, and the request goes on without encoders.
             yield Violation(ENCODERS_THERE, "urls", "an encoder", "none", incidental=())
+        elif payload["mode"] == "grpc":
+            said = "the receiver does not take `time_stats_json`"
+            yield Violation(HANDED_TAKEN, "mode", "http", said)
         yield Unchecked(ITEM_IDENTITY, "the receiver assigns the items itself")
         return
     counts, urls = payload["counts"], payload["urls"]
     if counts is None:
-        if not urls and request["mode"] == "grpc":
+        if not urls and payload["mode"] == "grpc":
             yield Violation(ENCODERS_THERE, "urls", "an encoder", "none", incidental=())
             yield Violation(PARTS_SOME, "counts", "a part", "none")
         elif not urls:
             yield Violation(ENCODERS_THERE, "urls", "an encoder", "none")
         yield Unchecked(ITEM_IDENTITY, "the receiver assigns the items itself")
         return
-    if request["mode"] == "grpc":
+    if payload["mode"] == "grpc":
         used = yield from _walk_grpc(counts, len(urls), payload["keys"])
     else:
         used = yield from _walk_http(counts, len(urls), payload["keys"], request["modalities"])

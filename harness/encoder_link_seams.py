@@ -31,12 +31,12 @@ _PARTS_TWICE = (
     (("part-grids-swapped", (0, 1)), ("part-embeddings-swapped", (0, 1))),
 )
 
-_ITEMS_DIM = Dim("items of one part, 1 to 8", whole_number(1, 8))
-_ONE_MODALITY = Dim("image, video or audio", one_of("image", "video", "audio"), "image")
-_HASHES = Dim("yes or no: whether the items' hashes are sent too", one_of("yes", "no"), "yes")
+ITEMS_DIM = Dim("items of one part, 1 to 8", whole_number(1, 8))
+ONE_MODALITY = Dim("image, video or audio", one_of("image", "video", "audio"), "image")
+HASHES = Dim("yes or no: whether the items' hashes are sent too", one_of("yes", "no"), "yes")
 #: Faults that change nothing where there is one hash, or none.
-_OF_SEVERAL_HASHES = ("encode-hashes-turned", "encode-hashes-alike")
-_REQUESTS_TWICE = (
+OF_SEVERAL_HASHES = ("encode-hashes-turned", "encode-hashes-alike")
+REQUESTS_TWICE = (
     (("encode-hashes-object", ()), ("encode-index-count", ())),
     (("encode-count-zero", ()), ("encode-index-negative", ())),
     (("encode-id-foreign", ()), ("substitution", (0,))),
@@ -100,10 +100,10 @@ ENCODER_LINK_SEAMS = (
         forms=(ENCODE,),
         modules=((Span(), f"{_DISAGGREGATION}.encoder.runtime"),),
         symbol="validate_encode_request",
-        dims={"records": _ITEMS_DIM, "modality": _ONE_MODALITY, "hashes": _HASHES},
+        dims={"records": ITEMS_DIM, "modality": ONE_MODALITY, "hashes": HASHES},
         spaces=(
-            Space({"records": ("1",)}, without=_OF_SEVERAL_HASHES),
-            Space({"records": ("2",)}, composites=_REQUESTS_TWICE),
+            Space({"records": ("1",)}, without=OF_SEVERAL_HASHES),
+            Space({"records": ("2",)}, composites=REQUESTS_TWICE),
             Space({"records": ("3",)}, scopes=("records", "items")),
             Space(
                 {"records": ("2",), "modality": ("video", "audio")},

@@ -5,11 +5,25 @@
 
 from collections.abc import Mapping
 
-from harness.encoder_link_seams import RECEIVER
+from contracts.releases import Span
+from harness.encoder_link_seams import (
+    HASHES,
+    ITEMS_DIM,
+    OF_SEVERAL_HASHES,
+    ONE_MODALITY,
+    RECEIVER,
+    REQUESTS_TWICE,
+)
 from harness.encoder_seams import SERVER
 from harness.seam import Dim, Seam, Space, one_of, whole_number
-from simulators.payload import ASKED_MEDIA, ASSIGNED, DESTINATIONS
+from simulators.payload import ASKED_MEDIA, ASSIGNED, DESTINATIONS, ENCODE
 
+_DISAGGREGATION = "sglang.srt.disaggregation"
+#: The app was a part of the server.
+_APP = (
+    (Span(until="0.5.19"), f"{_DISAGGREGATION}.encode_server"),
+    (Span("0.5.19"), f"{_DISAGGREGATION}.encoder.http_server"),
+)
 _ENCODERS = Dim("encoders, 1 to 8", whole_number(1, 8))
 _ITEMS = Dim("items of the request, 1 to 16", whole_number(1, 16))
 _MODE = Dim("http or grpc", one_of("http", "grpc"), "http")
@@ -35,6 +49,12 @@ _REGISTERED_TWICE = (
     (("destination-late", (0,)), ("destination-url-shared", (0, 1))),
     (("destination-url-bare", (0,)), ("destination-counts-more", ())),
 )
+#: Faults of a request of the client's, and not of the counts.
+_OF_A_CLIENT = ("assigned-hashes-*", "assigned-by-grpc")
+_CLIENT_TWICE = (
+    (("assigned-by-grpc", ()), ("assigned-hashes-short", ())),
+    (("assigned-by-grpc", ()), ("assigned-encoders-none", ())),
+)
 _ASSIGNED_TWICE = (
     (("assigned-by-none", ()), ("assigned-encoders-none", ())),
     (("assigned-one-less", (0,)), ("assigned-one-more", (1,))),
@@ -48,6 +68,8 @@ _ASSIGNED_TWICE = (
 def _assign_misfit(dims: Mapping[str, str]) -> str:
     if dims["mode"] == "grpc" and dims["modality"] == "mixed":
         return "by gRPC there are images only: see encoder-modality"
+    if dims["mode"] == "grpc" and dims["entry"] == "request":
+        return "by gRPC no request of a client's gets out: see the fault assigned-by-grpc"
     return ""
 
 
@@ -68,25 +90,26 @@ ENCODER_ROUTE_SEAMS = (
         spaces=(
             Space(
                 {"records": ("1", "2"), "items": ("3",), "mode": ("http", "grpc")},
-                without=("assigned-hashes-*",),
+                without=_OF_A_CLIENT,
             ),
             Space(
                 {"records": ("3",), "items": ("4",), "mode": ("http", "grpc")},
-                without=("assigned-hashes-*",),
+                without=_OF_A_CLIENT,
                 composites=_ASSIGNED_TWICE,
             ),
             Space(
                 {"records": ("3",), "items": ("6",), "modality": ("mixed",)},
-                without=("assigned-hashes-*",),
+                without=_OF_A_CLIENT,
             ),
             Space(
                 {"records": ("8",), "items": ("5", "16"), "mode": ("http", "grpc")},
-                without=("assigned-hashes-*",),
+                without=_OF_A_CLIENT,
                 every_place=False,
             ),
             Space(
                 {"records": ("2",), "items": ("2", "4"), "entry": ("request",)},
-                faults=("assigned-hashes-*", "assigned-encoders-none", "assigned-encoder-gone"),
+                faults=(*_OF_A_CLIENT, "assigned-encoders-none", "assigned-encoder-gone"),
+                composites=_CLIENT_TWICE,
             ),
             Space(
                 {
@@ -96,10 +119,6 @@ ENCODER_ROUTE_SEAMS = (
                     "entry": ("request",),
                 },
                 faults=("assigned-hashes-*",),
-            ),
-            Space(
-                {"records": ("2",), "items": ("2",), "mode": ("grpc",), "entry": ("request",)},
-                faults=("assigned-hashes-short",),
             ),
         ),
         misfit=_assign_misfit,
@@ -127,6 +146,24 @@ ENCODER_ROUTE_SEAMS = (
             Space({"records": ("1", "2", "4")}),
             Space({"records": ("2",)}, faults=("noop",), composites=_REGISTERED_TWICE),
             Space({"records": ("8",)}, every_place=False),
+        ),
+    ),
+    Seam(
+        name="encoder-http",
+        consumer="harness.consumers.encoder_http:EncoderHttp",
+        forms=(ENCODE,),
+        modules=_APP,
+        symbol="handle_encode_request",
+        dims={"records": ITEMS_DIM, "modality": ONE_MODALITY, "hashes": HASHES},
+        spaces=(
+            Space({"records": ("1",)}, without=OF_SEVERAL_HASHES),
+            Space({"records": ("2",)}, composites=REQUESTS_TWICE),
+            Space({"records": ("4",)}, scopes=("records", "items"), every_place=False),
+            Space(
+                {"records": ("2",), "modality": ("video", "audio")},
+                faults=("encode-modality-*", "encode-item-*", "substitution"),
+                every_place=False,
+            ),
         ),
     ),
 )

@@ -1,10 +1,10 @@
 """Honest assignments of a request's media to encoders: how many items each of them encodes.
 
 A record is one encoder: its count of items by modality, in the order of the modalities. Beside
-the records stand the encoders' `urls`, the items' `hashes` (None: none are told), and how the
-counts are told: `shape` (`dict`: a list for each modality; `list`: those of the first modality
-alone; `none`), `keys` (`enum` or `text`), the modalities that are `lost`, and the one that is
-`added` in front.
+the records stand the `mode` of transport, the encoders' `urls`, the items' `hashes` (None: none
+are told), and how the counts are told: `shape` (`dict`: a list for each modality; `list`: those
+of the first modality alone; `none`), `keys` (`enum` or `text`), the modalities that are `lost`,
+and the one that is `added` in front.
 
 Source: sglang 0.5.23, srt/disaggregation/encoder/receiver.py,
 MMReceiverBase._assign_items_by_modality
@@ -47,6 +47,7 @@ def honest_assignment(encoders: int, items: int, modality: str, mode: str) -> Pa
         for encoder in range(encoders)
     )
     beside = {
+        "mode": mode,
         "urls": [f"{mode}://{host}" for host in hosts(encoders)],
         "hashes": hashes_of(items, modality),
         "shape": "dict",

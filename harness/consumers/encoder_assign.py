@@ -45,7 +45,7 @@ class EncoderAssign:
     def drive(self, dims: Mapping[str, str], lie: Lie) -> Run:
         """Return which items were asked for, part by part."""
         passed = _passed(dims, lie)
-        receiver = self._calls.receiver(dims["mode"], passed.payload["urls"])
+        receiver = self._calls.receiver(passed.payload["mode"], passed.payload["urls"])
         told: list[str] = []
 
         def call() -> Output:
@@ -112,6 +112,7 @@ def _passed(dims: Mapping[str, str], lie: Lie) -> Passed:
     items, modality, mode = int(dims["items"]), dims["modality"], dims["mode"]
     payload = lie.told(honest_assignment(int(dims["records"]), items, modality, mode))
     told = {
+        "mode": payload.beside["mode"],
         "counts": told_counts(payload),
         "keys": payload.beside["keys"],
         "urls": payload.beside["urls"],
@@ -121,7 +122,6 @@ def _passed(dims: Mapping[str, str], lie: Lie) -> Passed:
     request = {
         "modalities": modalities_of(items, modality),
         "hashes": hashes_of(items, modality),
-        "mode": mode,
         "entry": dims["entry"],
     }
     return Passed(told, request, ItemReader(items))

@@ -32,7 +32,7 @@ from simulators.encoder_rules import tokens_of_grid
 SERVER = "sglang.srt.disaggregation.encoder.server"
 OLD_SERVER = "sglang.srt.disaggregation.encode_server"
 #: Modules that the server's requests and items are made of, leaves first; a release lacks some.
-_REAL = (
+REAL = (
     "sglang.srt.constants",
     "sglang.srt.utils.msgspec_utils",
     "sglang.srt.utils.field_validators",
@@ -54,7 +54,7 @@ _REAL = (
     "sglang.srt.disaggregation.encoder.receiver",
     "sglang.srt.disaggregation.encoder.preprocessor",
 )
-_FORWARD = "sglang.srt.model_executor.forward_batch_info"
+FORWARD = "sglang.srt.model_executor.forward_batch_info"
 #: Dtype of the model's rows.
 DTYPE = torch.float32
 _MODEL = "qwen2_vl"
@@ -89,9 +89,9 @@ class EncoderServer:
         self, upstream: Upstream, module: str, device: str, also: Sequence[str] = ()
     ) -> None:
         """Load the server's module, and of upstream's modules `also` those that a release has."""
-        there = tuple(name for name in (*also, *_REAL) if upstream.tree.file_of(name))
+        there = tuple(name for name in (*also, *REAL) if upstream.tree.file_of(name))
         provided: dict[str, dict[str, Any]] = {
-            _FORWARD: {"CaptureHiddenMode": CaptureHiddenMode},
+            FORWARD: {"CaptureHiddenMode": CaptureHiddenMode},
             # Where the package is missing: it marks a parameter of a route, which is not called.
             "fastapi": {"Body": lambda: "the body of a request"},
         }

@@ -137,6 +137,7 @@ FAULTS = (
     _told("assigned-list", "substitution", told_as(shape="list"), "{IMAGE: [2 1]} -> [2 1]"),
     _told("assigned-by-none", "omission", told_as(shape="none"), "{IMAGE: [2 1]} -> null",
           benign=True),
+    _told("assigned-by-grpc", "substitution", told_as(mode="grpc"), "http -> grpc"),
     _told("assigned-keys-text", "substitution", told_as(keys="text"),
           '{IMAGE: [2 1]} -> {"IMAGE": [2 1]}'),
     _told("assigned-images-lost", "omission", told_as(lost=("IMAGE",)), "{IMAGE: [2 1]} -> {}"),

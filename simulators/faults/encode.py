@@ -1,5 +1,6 @@
 """Faults of a request to encode: a field is missing, of a wrong type, out of range, another's."""
 
+import json
 from collections.abc import Callable
 from dataclasses import replace
 from random import Random
@@ -52,6 +53,11 @@ def request_becomes(edit: _Edit) -> Change:
 def items_missing(payload: Payload, at: Place, rng: Random) -> Payload:
     """{req_id, mm_items, ..} -> {req_id, ..}"""
     return payload.with_body(dict(payload.beside))
+
+
+def _cut(payload: Payload) -> bytes:
+    # The body itself, without its end.
+    return json.dumps(dict(payload.beside), default=str).encode()[:-1]
 
 
 def _hashes(payload: Payload) -> list[Any]:
@@ -161,4 +167,6 @@ FAULTS = (
     _body("encode-list", lambda p: [dict(p.beside)], "{..} -> [{..}]"),
     _body("encode-text", lambda p: "encode", '{..} -> "encode"'),
     _body("encode-null", lambda p: None, "{..} -> null"),
+    Fault("encode-cut", "truncation", request_becomes(_cut), (ENCODE,), whole,
+          "{..} -> {..", scope="body"),
 )  # fmt: skip

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from contracts import encoder_assign, ending
-from contracts.contract import Answer, Violation
+from contracts.contract import RETURNED, Answer, Violation
 from simulators.assigned_items import hashes_of
 from simulators.encode_request import REQUEST, ItemReader, urls
 
@@ -14,24 +14,24 @@ HASHES = hashes_of(3, "image")
 ENCODERS = ["http://a:1", "http://b:2"]
 
 
-def asked(mode: str, entry: str, mixed: bool = False) -> dict[str, Any]:
+def asked(entry: str, mixed: bool = False) -> dict[str, Any]:
     """Return a request of three images, or of two and a video."""
     third = "VIDEO" if mixed else "IMAGE"
     hashes = HASHES[:2] if mixed else HASHES
     modalities = ["IMAGE", "IMAGE", third]
-    return {"modalities": modalities, "hashes": hashes, "mode": mode, "entry": entry}
+    return {"modalities": modalities, "hashes": hashes, "entry": entry}
 
 
 def told(counts: Any, **fields: Any) -> dict[str, Any]:
     """Return the payload with some counts."""
-    payload = {"counts": counts, "keys": "enum", "urls": ENCODERS, "hashes": HASHES}
+    payload = {"mode": "http", "counts": counts, "keys": "enum", "urls": ENCODERS, "hashes": HASHES}
     return {**payload, "items": ITEMS, **fields}
 
 
 def check(counts: Any, mode: str = "http", mixed: bool = False, **fields: Any) -> list[Violation]:
     """Return the violations of some counts."""
-    request = asked(mode, "encode", mixed)
-    return list(encoder_assign.check(told(counts, **fields), request, ItemReader(3)))
+    request = asked("encode", mixed)
+    return list(encoder_assign.check(told(counts, mode=mode, **fields), request, ItemReader(3)))
 
 
 @pytest.mark.parametrize("mode", ["http", "grpc"])
@@ -113,7 +113,7 @@ def test_where_no_part_is_asked_for_nobody_waits_for_one(
 )
 def test_hashes_are_counted_in_a_request_of_the_clients(release: str, error: str | None) -> None:
     """From 0.5.18 on; what is told to `encode` has them no more."""
-    request = asked("http", "request")
+    request = asked("request")
     (violation,) = encoder_assign.check(told(None, hashes=HASHES[:2]), request, ItemReader(3))
     guard = violation.clause.guard(release)
 
@@ -126,7 +126,7 @@ def test_hashes_are_counted_in_a_request_of_the_clients(release: str, error: str
 
 def test_a_hash_of_another_image_is_seen_and_not_refused() -> None:
     """An image without one breaks nothing."""
-    request = asked("http", "request")
+    request = asked("request")
     turned = list(encoder_assign.check(told(None, hashes=HASHES[::-1]), request, ItemReader(3)))
     lacking = [None, *HASHES[1:]]
 
@@ -135,12 +135,19 @@ def test_a_hash_of_another_image_is_seen_and_not_refused() -> None:
     assert list(encoder_assign.check(told(None, hashes=lacking), request, ItemReader(3))) == []
 
 
+@pytest.mark.parametrize(("release", "errors"), [("0.5.19", ()), ("0.5.20", (RETURNED,))])
+def test_by_grpc_no_request_of_a_clients_gets_out(release: str, errors: tuple[str, ...]) -> None:
+    """Nor is anybody told, up to 0.5.19."""
+    request = asked("request")
+    (violation,) = encoder_assign.check(told(None, mode="grpc"), request, ItemReader(3))
+
+    assert (violation.clause.name, violation.accident(release)) == ("handed-taken", errors)
+
+
 def test_without_a_reader_identity_is_unchecked() -> None:
     """And with counts that are no numbers of items, too."""
-    without = encoder_assign.answers(told({"IMAGE": [1, 1]}), asked("http", "encode"))
-    negative = encoder_assign.answers(
-        told({"IMAGE": [-1, 4]}), asked("http", "encode"), ItemReader(3)
-    )
+    without = encoder_assign.answers(told({"IMAGE": [1, 1]}), asked("encode"))
+    negative = encoder_assign.answers(told({"IMAGE": [-1, 4]}), asked("encode"), ItemReader(3))
 
     assert without["item-identity"] is Answer.UNCHECKED
     assert without["count-sum"] is Answer.VIOLATED

@@ -171,6 +171,8 @@ def test_fields_of_a_request_change_as_the_picture_says() -> None:
     assert encode("encode-hashes-turned")["hashes"] == honest["hashes"][::-1]
     assert encode("encode-modality-small")["modality"] == "image"
     assert encode("encode-list")[0]["req_id"] == "request 0"
+    assert encode("encode-cut").startswith(b'{"req_id": "request 0"')
+    assert not encode("encode-cut").endswith(b"}")
     assert encode("encode-null") is None
 
 
