@@ -31,6 +31,7 @@ from contracts import (
     image_crop,
     image_resolution,
     kernel_pack_qkv,
+    kernel_varlen_pack,
     krea2_ragged,
     lingbot_cam,
     lingbot_kv_cache,
@@ -93,6 +94,7 @@ CONTRACTS = {
         encoder_transport_mode,
         encoder_zmq_frame,
         kernel_pack_qkv,
+        kernel_varlen_pack,
     )
 }
 

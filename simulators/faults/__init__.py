@@ -18,6 +18,7 @@ from simulators.faults import (
     group,
     http,
     ids,
+    indices,
     masks,
     merge,
     messages,
@@ -64,6 +65,7 @@ from simulators.payload import (
     FRAMES,
     GRIDS,
     GROUP,
+    INDICES,
     MASKS,
     PARTS,
     PLACEHOLDERS,
@@ -84,7 +86,7 @@ _BOTH = (REPLY, ROWS)
 _LISTS = (*_BOTH, GRIDS, SEEDS, SPLITS)
 _THINGS = (
     *_LISTS, GROUP, RESULTS, FRAMES, CHUNKS, MASKS, PLACEHOLDERS, PRECOMPUTED, EMBEDDINGS, PARTS,
-    ENCODE,
+    ENCODE, INDICES,
 )  # fmt: skip
 #: What counts by its place: none may be missing.
 _MOVED = (*_THINGS, TENSORS)
@@ -381,6 +383,7 @@ _TABLE = (
     *encode.FAULTS,
     *encoder_urls.FAULTS,
     *qkv.FAULTS,
+    *indices.FAULTS,
 )
 # fmt: on
 
