@@ -16,8 +16,8 @@ from pathlib import Path
 from harness import given_faults
 from harness.bench import Bench
 from harness.case import Case
-from harness.confinement import confine
-from harness.device import Device
+from harness.confinement import COMPILERS, confine
+from harness.device import NATIVE, Device
 from harness.kernels.trust import Trust, tell
 from harness.outcome import Outcome
 from harness.result import CaseResult, unjudged
@@ -94,7 +94,9 @@ def work(connection: Connection, setup: Setup) -> None:
         tell(setup.trust)
     with (setup.folder / STACK_FILE).open("w") as stack:
         faulthandler.register(signal.SIGUSR1, file=stack, all_threads=True)
-        confine(setup.folder)
+        # A kernel is compiled as it is launched, by programs that are no part of this process.
+        is_compiled = setup.is_kernel and setup.device.kernels == NATIVE
+        confine(setup.folder, COMPILERS if is_compiled else ())
         bench = Bench(setup.tree, setup.device.of(setup.is_kernel))
         batch: list[Job]
         while batch := connection.recv():

@@ -16,7 +16,7 @@ from typing import Any
 import torch
 
 from harness.consumers.consumer import Lie, Output, outcome_of
-from harness.kernels.launch import as_its_twin, beside, provide_host, rows_of
+from harness.kernels.launch import as_its_twin, beside, landed, provide_host, rows_of
 from harness.kernels.margins import Margins
 from harness.outcome import Passed, Run, Span, Whose
 from harness.upstream.hermetic import provide
@@ -74,7 +74,10 @@ class KernelPackQkv:
             made = made.as_subclass(torch.Tensor)
             return _read(made, dims, margins.written())
 
-        return Run(outcome_of(self._upstream, call), self._passed(payload, dims))
+        return Run(
+            outcome_of(self._upstream, lambda: landed(self._device, call)),
+            self._passed(payload, dims),
+        )
 
     def _told(self, dims: Mapping[str, str], lie: Lie) -> Payload:
         honest = honest_qkv(

@@ -16,7 +16,7 @@ from typing import Any
 import torch
 
 from harness.consumers.consumer import Lie, Output, outcome_of, spans
-from harness.kernels.launch import as_its_twin, bar, beside, provide_host, rows_of
+from harness.kernels.launch import as_its_twin, bar, beside, landed, provide_host, rows_of
 from harness.kernels.margins import Margins
 from harness.kernels.trust import trust
 from harness.outcome import Passed, Run, Span, Whose
@@ -68,7 +68,9 @@ class KernelVarlenPack:
                 return self._inverse(margins, payload, dims)
             return self._scattered(margins, payload, dims)
 
-        return Run(outcome_of(self._upstream, call), _passed(payload, dims))
+        return Run(
+            outcome_of(self._upstream, lambda: landed(self._device, call)), _passed(payload, dims)
+        )
 
     def _indices(self, margins: Margins, payload: Payload, dims: Mapping[str, str]) -> Any:
         told = told_indices(payload, dims["index"])

@@ -6,9 +6,10 @@ checks before its launch run, and the launch says what is lacking.
 """
 
 import contextlib
-from collections.abc import Sequence
+import os
+from collections.abc import Callable, Sequence
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 
@@ -16,6 +17,8 @@ from harness.consumers.consumer import Lacking, spans
 from harness.outcome import Span, Whose
 from harness.upstream.hermetic import provide
 from harness.upstream.touches import Provided
+
+T = TypeVar("T")
 
 
 def provide_host(device: str) -> None:
@@ -28,6 +31,23 @@ def provide_host(device: str) -> None:
         current_stream=lambda device=None: None,
     )
     torch.get_device_module = lambda device=None: module  # type: ignore[assignment]
+
+
+def landed(device: torch.device, call: Callable[[], T]) -> T:
+    """Return what a call that launches kernels returns, once the kernels have ended.
+
+    On a card a kernel that reads or writes where no memory is ends later, and takes the process's
+    hold on the card with it: no later case could be judged. So the process dies of it, as others
+    would.
+    """
+    if device.type == "cpu":
+        return call()
+    try:
+        made = call()
+        torch.cuda.synchronize()
+    except torch.AcceleratorError:
+        os.abort()
+    return made
 
 
 def beside(written: str) -> tuple[Span, ...]:
