@@ -38,6 +38,8 @@ from contracts import (
     encoder_zmq_frame,
     image_crop,
     image_resolution,
+    kernel_pack_qkv,
+    kernel_varlen_pack,
     krea2_ragged,
     lingbot_cam,
     lingbot_kv_cache,
@@ -107,6 +109,8 @@ CONTRACTS = {
         encoder_modality,
         encoder_destinations,
         encoder_http,
+        kernel_pack_qkv,
+        kernel_varlen_pack,
     )
 }
 

@@ -10,7 +10,7 @@ import contextlib
 import ipaddress
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -57,14 +57,30 @@ class Refused(BaseException):
     """Upstream's code tried to leave the worker's folder or the machine."""
 
 
-def confine(folder: Path) -> None:
-    """Confine this process for good: loopback only, and writing only below `folder`."""
-    sys.addaudithook(_hook(folder.resolve()))
+#: The programs that Triton starts to compile a kernel for a card.
+COMPILERS = frozenset("cc gcc clang ptxas ptxas-blackwell ldconfig ld.lld".split())
+
+
+def confine(folder: Path, programs: Collection[str] = ()) -> None:
+    """Confine this process for good: loopback only, and writing only below `folder`.
+
+    Args:
+        folder: Where it may write.
+        programs: Names of programs that it may start, wherever they lie; by default none.
+    """
+    sys.addaudithook(_hook(folder.resolve(), programs))
     # multiprocessing calls it without any event.
-    vars(_posixsubprocess)["fork_exec"] = lambda *args: _refuse("start a process (fork_exec)")
+    real = _posixsubprocess.fork_exec
+
+    def started(*args: Any) -> Any:
+        if not _is_one_of(args[0], programs):
+            _refuse("start a process (fork_exec)")
+        return real(*args)
+
+    vars(_posixsubprocess)["fork_exec"] = started
 
 
-def _hook(folder: Path) -> Callable[[str, tuple[Any, ...]], None]:
+def _hook(folder: Path, programs: Collection[str]) -> Callable[[str, tuple[Any, ...]], None]:
     def hook(event: str, args: tuple[Any, ...]) -> None:
         if event == "open":
             path, mode, flags = args
@@ -89,10 +105,17 @@ def _hook(folder: Path) -> Callable[[str, tuple[Any, ...]], None]:
         elif event in ("os.kill", "os.killpg"):
             if args[0] != os.getpid() and args[0] not in children.pids:
                 _refuse(f"signal process {args[0]}")
+        elif event == "subprocess.Popen" and _is_one_of(args[1], programs):
+            pass
         elif event in _PROCESS_EVENTS and not (event == "os.fork" and children.may_fork):
             _refuse(f"start a process ({event})")
 
     return hook
+
+
+def _is_one_of(command: Any, programs: Collection[str]) -> bool:
+    is_list = isinstance(command, list | tuple) and bool(command)
+    return is_list and Path(os.fsdecode(command[0])).name in programs
 
 
 def _writes(mode: Any) -> bool:

@@ -16,8 +16,9 @@ from pathlib import Path
 from harness import given_faults
 from harness.bench import Bench
 from harness.case import Case
-from harness.confinement import confine
-from harness.device import Device
+from harness.confinement import COMPILERS, confine
+from harness.device import NATIVE, Device
+from harness.kernels.trust import Trust, tell
 from harness.outcome import Outcome
 from harness.result import CaseResult, unjudged
 from harness.upstream.source import Tree
@@ -32,6 +33,8 @@ class Setup:
     device: Device
     #: Whether its seam launches Triton kernels.
     is_kernel: bool
+    #: What Triton's interpreter can be trusted with, where it runs them.
+    trust: Trust | None
     #: Where the user stands: a user's own faults are named from there.
     cwd: Path
     #: The worker's own folder; the stack of a hang is written into it.
@@ -87,9 +90,13 @@ def work(connection: Connection, setup: Setup) -> None:
     given_faults.stand_in(setup.cwd)
     _settle(setup.folder)
     _interpret(setup.device.interprets(setup.is_kernel))
+    if setup.trust is not None:
+        tell(setup.trust)
     with (setup.folder / STACK_FILE).open("w") as stack:
         faulthandler.register(signal.SIGUSR1, file=stack, all_threads=True)
-        confine(setup.folder)
+        # A kernel is compiled as it is launched, by programs that are no part of this process.
+        is_compiled = setup.is_kernel and setup.device.kernels == NATIVE
+        confine(setup.folder, COMPILERS if is_compiled else ())
         bench = Bench(setup.tree, setup.device.of(setup.is_kernel))
         batch: list[Job]
         while batch := connection.recv():

@@ -33,25 +33,30 @@ class Trust:
             KeyError: if the calibration does not try what is needed.
         """
         if self.broken:
-            return f"Triton's interpreter cannot be had: {self.broken}"
+            return "Triton's interpreter cannot be had: seamproof doctor says why"
         for need in needs:
-            if why := self.cells[need]:
-                return f"Triton {self.triton}'s interpreter cannot be trusted with {need}: {why}"
+            if self.cells[need]:
+                # In full it is the doctor's: a verdict names no version, and no foreign text.
+                return f"Triton's interpreter cannot be trusted with {need}"
         return ""
 
     def rows(self) -> dict[str, str]:
-        """Return for each operation, in words, which dtypes it can be trusted with."""
-        found: dict[str, tuple[list[str], list[str]]] = {}
+        """Return for each operation, in words, which dtypes it can be trusted with, and why not."""
+        found: dict[str, dict[str, str]] = {}
         for cell, why in self.cells.items():
             operation, _, dtype = cell.rpartition(" ")
-            found.setdefault(operation, ([], []))[bool(why)].append(dtype)
-        return {operation: _row(*both) for operation, both in found.items()}
+            found.setdefault(operation, {})[dtype] = why
+        return {operation: _row(cells) for operation, cells in found.items()}
 
 
-def _row(trusted: list[str], others: list[str]) -> str:
-    return "; ".join(
-        f"{label} {' '.join(names)}" for label, names in (("yes", trusted), ("no", others)) if names
-    )
+def _row(cells: Mapping[str, str]) -> str:
+    trusted = [dtype for dtype, why in cells.items() if not why]
+    reasons: dict[str, list[str]] = {}
+    for dtype, why in cells.items():
+        if why:
+            reasons.setdefault(why, []).append(dtype)
+    said = [f"yes {' '.join(trusted)}"] if trusted else []
+    return "; ".join([*said, *(f"no {' '.join(names)} ({why})" for why, names in reasons.items())])
 
 
 def lacks(device: Device, needs: Iterable[str]) -> str:
@@ -64,9 +69,21 @@ def lacks(device: Device, needs: Iterable[str]) -> str:
     return trust().lacks(needs) if device.kernels == INTERPRETER else ""
 
 
-@lru_cache(maxsize=1)
+_told: list[Trust] = []
+
+
+def tell(found: Trust) -> None:
+    """Tell this process what was found: a confined one cannot start another."""
+    _told[:] = [found]
+
+
 def trust() -> Trust:
     """Return what the interpreter can be trusted with, tried once in a fresh process."""
+    return _told[0] if _told else _calibrated()
+
+
+@lru_cache(maxsize=1)
+def _calibrated() -> Trust:
     done = subprocess.run(
         [sys.executable, str(_PROGRAM)],
         capture_output=True,

@@ -1,6 +1,7 @@
 """Upstream keeps to loopback and the worker's folder; a case that tries to leave is not judged."""
 
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -265,3 +266,33 @@ def test_nothing_appears_in_the_tree_under_test(sabotaged: Sabotage) -> None:
 
     assert said.returncode == ExitCode.OK
     assert {file: file.stat().st_mtime_ns for file in [tree, *tree.rglob("*")]} == before
+
+
+PROGRAMS = """
+import subprocess, sys
+from pathlib import Path
+from harness.confinement import COMPILERS, Refused, confine
+
+confine(Path({folder!r}), {programs})
+for command in (["gcc", "--version"], ["ls"], "gcc --version", ["sh", "-c", "gcc --version"]):
+    try:
+        done = subprocess.run(command, capture_output=True, shell=isinstance(command, str))
+        print(command, done.returncode == 0)
+    except Refused:
+        print(command, "refused")
+"""
+
+
+@pytest.mark.skipif(shutil.which("gcc") is None, reason="there is no compiler to start")
+@pytest.mark.parametrize(("programs", "first"), [("COMPILERS", "True"), ("()", "refused")])
+def test_only_a_compiler_may_be_started_and_only_for_kernels(
+    programs: str, first: str, tmp_path: Path
+) -> None:
+    """By its own name, and not through a shell."""
+    code = PROGRAMS.format(folder=str(tmp_path), programs=programs)
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert [line.rpartition(" ")[2] for line in said.stdout.splitlines()] == [
+        first,
+        *3 * ["refused"],
+    ]

@@ -19,6 +19,7 @@ from simulators.encoder_urls import honest_urls
 from simulators.faults import _TABLE, FAULTS, Fault
 from simulators.generate_request import honest_request
 from simulators.http_answer import json_answer
+from simulators.kernel_rows import honest_qkv, stamped
 from simulators.kv_chunks import honest_chunks
 from simulators.media_items import honest_media
 from simulators.payload import (
@@ -34,6 +35,7 @@ from simulators.payload import (
     FRAMES,
     GRIDS,
     GROUP,
+    INDICES,
     MASKS,
     MEDIA,
     PARTS,
@@ -49,6 +51,7 @@ from simulators.payload import (
     SEEDS,
     SIZE,
     SPLITS,
+    TENSORS,
     URLS,
     JsonItem,
     Payload,
@@ -67,6 +70,7 @@ from simulators.scheduler import honest_batch
 from simulators.seed_values import honest_seeds
 from simulators.stamped_frames import honest_frames
 from simulators.text_masks import honest_masks
+from simulators.varlen_rows import honest_varlen
 
 
 def reply(count: int) -> Payload:
@@ -123,6 +127,13 @@ def payload(form: str, count: int) -> Payload:
         return honest_assignment(count, 2 * count + 1, "image", "http")
     if form == URLS:
         return honest_urls(count, "http")
+    if form == TENSORS:
+        three = honest_qkv((6, 8, 4), 2, out=True)
+        fourth = stamped("k", (6, 8, 4), "float32", request=2)
+        ours, others = (*three.records, three.foreign[0]), (*three.foreign, fourth)
+        return Payload(TENSORS, ours[:count], others[:count], three.beside)
+    if form == INDICES:
+        return honest_varlen([2, count - 2], heads=2, width=4)
     if form == SIZE:
         return honest_size(64, 96)
     if form == SPLITS:
@@ -162,6 +173,12 @@ def whole(changed: Payload) -> str:
     """Return all of a payload as text, so that any change shows."""
     if changed.form == ROWS:
         return repr(assembled(changed)) + repr(changed.beside)
+    if changed.form == TENSORS:
+        tensors = [*changed.records, changed.beside["out"]]
+        strides = [tensor.stride() for tensor in tensors]
+        return repr(changed) + repr(strides)
+    if changed.form == INDICES:
+        return repr(changed) + repr([changed.beside[part].stride() for part in "qkv"])
     if changed.form == PROCESSED:
         fields = [
             (k, type(v), getattr(v, "tolist", lambda v=v: v)())
