@@ -142,13 +142,11 @@ def audit_rows_torch(rows: torch.Tensor, table: ItemTable) -> Audit:
     word = ((head.where(whole, 1).long() - 1) << powers).sum(1)
     slots, positions = word & 0xFFFF, (word >> 16) & 0xFFFFFF
     known &= slots < table.slots
-    # Unknown rows are looked up as the first item's, which need not exist.
-    owners, occurrences, firsts, begins, ends = (
-        torch.nn.functional.pad(column, (0, 1))[slots.where(known, table.slots)]
-        for column in (
-            table.owners, table.occurrences, table.firsts, table.offsets[:-1], table.offsets[1:],
-        )
-    )  # fmt: skip
+    # What is unknown is looked up behind the last item: there need not be a first.
+    begins, ends = table.offsets[:-1], table.offsets[1:]
+    columns = torch.stack((table.owners, table.occurrences, table.firsts, begins, ends))
+    columns = torch.nn.functional.pad(columns, (0, 1))[:, slots.where(known, table.slots)]
+    owners, occurrences, firsts, begins, ends = columns
     known &= mix_torch(owners, occurrences, positions) & 0xFFFFFF == (word >> 40) & 0xFFFFFF
     targets = begins + positions - firsts
     targets = targets.where(known & (targets >= begins) & (targets < ends), -1)
