@@ -144,7 +144,7 @@ def test_only_the_rows_are_written(interpreted: Call) -> None:
 
 
 def test_offsets_beyond_32_bits() -> None:
-    """Written and read: the third row begins at number 2**31 + 16, where 32 bits would go backwards.
+    """Written and read: the third row begins at number 2**31 + 16, beyond what 32 bits can say.
 
     The memory between the rows is never touched, so it costs nothing.
     """

@@ -182,3 +182,35 @@ def _unreadable(row: torch.Tensor, rng: Random) -> torch.Tensor:
         digits[one], digits[two] = row[two], row[one]
         row = digits.repeat(-(-len(row) // 8))[: len(row)]
     return row
+
+
+def ids_of(planted: Planted, stamped: torch.Tensor, rng: Random) -> torch.Tensor:
+    """Return the ids that the names stand for; an unreadable one is in no item, or no code.
+
+    Args:
+        planted: What stands where.
+        stamped: (rows of all items,), the honest ids of ours and of others.
+        rng: Draws the unreadable ones.
+    """
+    at = {name: row for row, name in enumerate(_names(planted.items))}
+    nobodys = (-1, stamped.max().item() // 2, torch.iinfo(stamped.dtype).max)
+    return torch.tensor(
+        [rng.choice(nobodys) if n is None else stamped[at[n]].item() for n in planted.names],
+        dtype=stamped.dtype,
+    )
+
+
+def read_by_pairs(planted: Planted) -> Planted:
+    """Return the names as they can be read from ids: what is wrong, and alone, is nobody's."""
+    rows = _names(planted.items)
+    at = {name: row for row, name in enumerate(rows)}
+    places = [at[name] if name else None for name in planted.names]
+    wanted = len(_names(planted.items[: planted.ours]))
+    read = []
+    for place, row in enumerate(places):
+        before = places[place - 1] if place else None
+        after = places[place + 1] if place + 1 < len(places) else None
+        paired = row is not None and (before == row - 1 or after == row + 1)
+        right = place == row and place < wanted
+        read.append(planted.names[place] if right or paired else None)
+    return Planted(planted.items, planted.ours, read, planted.done)
