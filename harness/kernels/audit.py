@@ -10,7 +10,7 @@ import triton
 import triton.language as tl
 
 from harness.kernels.items import ItemTable
-from harness.kernels.stamp import check_rows, mixed, slot_at, tile_of
+from harness.kernels.stamp import check_rows, mixed, slot_at, steps_of, tile_of
 from harness.kernels.tally import (
     CORRUPTED,
     FOREIGN,
@@ -32,7 +32,7 @@ _SHIFTED = tl.constexpr(SHIFTED)
 _CORRUPTED = tl.constexpr(CORRUPTED)
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["rows", "rows_ours", "ours", "slots"])
 def _read_rows_kernel(
     rows_ptr: tl.tensor,  # (rows, width) of one of ROW_DTYPES, in
     kind_ptr: tl.tensor,  # (rows,) int8, out
@@ -124,7 +124,7 @@ def audit_rows(rows: torch.Tensor, table: ItemTable) -> Audit:
         _read_rows_kernel[(triton.cdiv(count, tall),)](
             rows, *reading, table.offsets, table.owners, table.occurrences, table.firsts,
             count, width, rows.stride(0), table.rows_ours, table.ours, table.slots,
-            STEPS=table.ours.bit_length(), ROWS=tall, PERIODS=periods,
+            STEPS=steps_of(table.ours), ROWS=tall, PERIODS=periods,
             BLOCKS=triton.cdiv(width, PERIOD * periods),
         )  # fmt: skip
     return tallied(reading, table)

@@ -17,7 +17,6 @@ pytestmark = pytest.mark.skipif(
     triton.knobs.runtime.interpret, reason="the interpreter is on, which compiles nothing"
 )
 HOPPER = GPUTarget("cuda", 90, 32)
-DTYPES = ("fp32", "fp16", "bf16", "i32", "i64")
 
 
 @pytest.fixture(autouse=True)
@@ -57,25 +56,29 @@ def compiled(kernel: Any, constants: dict[str, int], **pointers: str) -> str:
     return str(made.asm["ptx"])
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("width", [9, 8192])
+@pytest.mark.parametrize(
+    ("dtype", "width"),
+    [("fp32", 9), ("fp16", 1000), ("bf16", 8192), ("bf16", 1024), ("i32", 8), ("i64", 4096)],
+)
 def test_stamps_of_rows(dtype: str, width: int) -> None:
     """Sixteen bytes are stored at once."""
     tall, periods = tile_of(width)
-    constants = {"STEPS": 5, "ROWS": tall, "PERIODS": periods}
+    constants = {"STEPS": 8, "ROWS": tall, "PERIODS": periods}
 
     ptx = compiled(_stamp_rows_kernel, constants, out_ptr=f"*{dtype}")
 
     assert "st.global.v4.b32" in ptx or "st.global.v2.b64" in ptx
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("width", [9, 8192, 20_000])
+@pytest.mark.parametrize(
+    ("dtype", "width"),
+    [("fp32", 9), ("fp16", 1000), ("bf16", 8192), ("bf16", 20_000), ("i32", 8), ("i64", 4096)],
+)
 def test_audits_of_rows(dtype: str, width: int) -> None:
     """Sixteen bytes are loaded at once, and places are lowered by an atomic minimum."""
     tall, periods = tile_of(width)
     blocks = triton.cdiv(width, 8 * periods)
-    constants = {"STEPS": 5, "ROWS": tall, "PERIODS": periods, "BLOCKS": blocks}
+    constants = {"STEPS": 8, "ROWS": tall, "PERIODS": periods, "BLOCKS": blocks}
 
     ptx = compiled(_read_rows_kernel, constants, rows_ptr=f"*{dtype}", kind_ptr="*i8")
 
@@ -86,14 +89,14 @@ def test_audits_of_rows(dtype: str, width: int) -> None:
 @pytest.mark.parametrize("dtype", ["i32", "i64"])
 def test_ids_and_counts(dtype: str) -> None:
     """Stamps and audits of ids, and the counts of both audits."""
-    compiled(_stamp_ids_kernel, {"STEPS": 5, "IDS": 1024}, out_ptr=f"*{dtype}")
+    compiled(_stamp_ids_kernel, {"STEPS": 8, "IDS": 1024}, out_ptr=f"*{dtype}")
     compiled(
         _read_ids_kernel,
-        {"PAIR_STEPS": 17, "STEPS": 5, "IDS": 1024},
+        {"PAIR_STEPS": 24, "STEPS": 8, "IDS": 1024},
         ids_ptr=f"*{dtype}",
         kind_ptr="*i8",
     )
-    ptx = compiled(_tally_kernel, {"STEPS": 5, "ROWS": 1024}, kind_ptr="*i8")
+    ptx = compiled(_tally_kernel, {"STEPS": 8, "ROWS": 1024}, kind_ptr="*i8")
 
     assert ".add.u64" in ptx
     assert ".min.s64" in ptx
