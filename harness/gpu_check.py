@@ -126,7 +126,7 @@ PARTS: dict[str, tuple[Callable[[Asked], Part], float]] = {
     "plantings": (_compared("plantings", 1000, 6), 60),
     "far_rows": (_far_rows, 40),
     "benchmark": (_benchmark, 80),
-    "seams": (_seams, 120),
+    "seams": (_seams, 110),
 }
 
 
