@@ -14,7 +14,7 @@ from contracts.contract import Origin
 from harness.kernels.audit import audit_rows, audit_rows_torch
 from harness.kernels.audit_ids import audit_ids, audit_ids_torch
 from harness.kernels.items import ItemTable, table_of
-from harness.kernels.planting import expected, planting, rows_of, some_items
+from harness.kernels.planting import expected, ids_of, planting, read_by_pairs, rows_of, some_items
 from harness.kernels.stamp import (
     ID_DTYPES,
     MOST_CODES,
@@ -103,7 +103,13 @@ def plantings(cases: Cases) -> Iterator[str]:
         rows = rows_of(planted, stamped, rng).to(cases.device)
         audit = audit_rows(rows, table_of(ours, others, cases.device))
         if (audit.counts.tolist(), audit.first.tolist()) != expected(planted):
-            yield f"not as planted: {', '.join(planted.done)} among {ours}"
+            yield f"rows are not as planted: {', '.join(planted.done)} among {ours}"
+        codes = torch.empty(table.rows, dtype=rng.choice(ID_DTYPES))
+        codes = stamp_ids_torch(table, codes, MOST_CODES)
+        ids = ids_of(planted, codes, rng).to(cases.device)
+        audit = audit_ids(ids, table_of(ours, others, cases.device), MOST_CODES)
+        if (audit.counts.tolist(), audit.first.tolist()) != expected(read_by_pairs(planted)):
+            yield f"ids are not as planted: {', '.join(planted.done)} among {ours}"
 
 
 def far_rows(cases: Cases) -> Iterator[str]:
