@@ -10,7 +10,7 @@ import triton
 import triton.language as tl
 
 from harness.kernels.items import ItemTable
-from harness.kernels.stamp import check_rows, mixed, slot_at, tile_of
+from harness.kernels.stamp import check_rows, mixed, slot_at, steps_of, tile_of
 from harness.kernels.tally import (
     CORRUPTED,
     FOREIGN,
@@ -32,7 +32,7 @@ _SHIFTED = tl.constexpr(SHIFTED)
 _CORRUPTED = tl.constexpr(CORRUPTED)
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["rows", "rows_ours", "ours", "slots"])
 def _read_rows_kernel(
     rows_ptr: tl.tensor,  # (rows, width) of one of ROW_DTYPES, in
     kind_ptr: tl.tensor,  # (rows,) int8, out
@@ -124,7 +124,7 @@ def audit_rows(rows: torch.Tensor, table: ItemTable) -> Audit:
         _read_rows_kernel[(triton.cdiv(count, tall),)](
             rows, *reading, table.offsets, table.owners, table.occurrences, table.firsts,
             count, width, rows.stride(0), table.rows_ours, table.ours, table.slots,
-            STEPS=table.ours.bit_length(), ROWS=tall, PERIODS=periods,
+            STEPS=steps_of(table.ours), ROWS=tall, PERIODS=periods,
             BLOCKS=triton.cdiv(width, PERIOD * periods),
         )  # fmt: skip
     return tallied(reading, table)
@@ -142,13 +142,11 @@ def audit_rows_torch(rows: torch.Tensor, table: ItemTable) -> Audit:
     word = ((head.where(whole, 1).long() - 1) << powers).sum(1)
     slots, positions = word & 0xFFFF, (word >> 16) & 0xFFFFFF
     known &= slots < table.slots
-    # Unknown rows are looked up as the first item's, which need not exist.
-    owners, occurrences, firsts, begins, ends = (
-        torch.nn.functional.pad(column, (0, 1))[slots.where(known, table.slots)]
-        for column in (
-            table.owners, table.occurrences, table.firsts, table.offsets[:-1], table.offsets[1:],
-        )
-    )  # fmt: skip
+    # What is unknown is looked up behind the last item: there need not be a first.
+    begins, ends = table.offsets[:-1], table.offsets[1:]
+    columns = torch.stack((table.owners, table.occurrences, table.firsts, begins, ends))
+    columns = torch.nn.functional.pad(columns, (0, 1))[:, slots.where(known, table.slots)]
+    owners, occurrences, firsts, begins, ends = columns
     known &= mix_torch(owners, occurrences, positions) & 0xFFFFFF == (word >> 40) & 0xFFFFFF
     targets = begins + positions - firsts
     targets = targets.where(known & (targets >= begins) & (targets < ends), -1)

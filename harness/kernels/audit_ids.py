@@ -14,7 +14,7 @@ import triton
 import triton.language as tl
 
 from harness.kernels.items import ItemTable
-from harness.kernels.stamp import check_ids, slot_at, stamp_ids, stamp_ids_torch
+from harness.kernels.stamp import check_ids, slot_at, stamp_ids, stamp_ids_torch, steps_of
 from harness.kernels.tally import (
     CORRUPTED,
     FOREIGN,
@@ -43,7 +43,8 @@ def _pair_at(
     pairs: tl.tensor,
     STEPS: tl.constexpr,  # noqa: N803
 ) -> tl.tensor:
-    # The first row of each pair in the table, or -1. STEPS is the number of bits of `pairs`.
+    # The first row of each pair in the table, or -1. STEPS is the number of bits of `pairs`, or
+    # more.
     low = key * 0
     high = low + pairs
     for _ in range(STEPS):
@@ -57,7 +58,7 @@ def _pair_at(
     return tl.where(found, tl.load(order_ptr + low, mask=found, other=0), -1)
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["rows", "codebook", "pairs", "rows_ours", "ours", "slots"])
 def _read_ids_kernel(
     ids_ptr: tl.tensor,  # (rows,) int32 or int64, in
     kind_ptr: tl.tensor,  # (rows,) int8, out
@@ -133,7 +134,7 @@ def audit_ids(ids: torch.Tensor, table: ItemTable, codebook: int) -> Audit:
         _read_ids_kernel[(triton.cdiv(count, _IDS),)](
             ids, *reading, honest, keys, order, table.offsets,
             count, codebook, keys.numel(), table.rows_ours, table.ours, table.slots,
-            PAIR_STEPS=keys.numel().bit_length(), STEPS=table.slots.bit_length(), IDS=_IDS,
+            PAIR_STEPS=steps_of(keys.numel()), STEPS=steps_of(table.slots), IDS=_IDS,
         )  # fmt: skip
     return tallied(reading, table)
 

@@ -47,7 +47,7 @@ def slot_at(
 ) -> tl.tensor:
     """Return the item that each row is of, in a kernel; `slots` for a row after them all.
 
-    STEPS is the number of bits of `slots`.
+    STEPS is the number of bits of `slots`, or more.
     """
     low = row * 0
     high = low + slots
@@ -60,7 +60,7 @@ def slot_at(
     return low
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["rows", "slots"])
 def _stamp_rows_kernel(
     out_ptr: tl.tensor,  # (rows, width) of one of ROW_DTYPES, out
     offset_ptr: tl.tensor,  # (slots + 1,) int64, in
@@ -102,7 +102,7 @@ def _stamp_rows_kernel(
     tl.store(out_ptr + row[:, None, None] * stride + column, number, mask=written)
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["rows", "codebook", "slots"])
 def _stamp_ids_kernel(
     out_ptr: tl.tensor,  # (rows,) int32 or int64, out
     offset_ptr: tl.tensor,  # (slots + 1,) int64, in
@@ -125,6 +125,11 @@ def _stamp_ids_kernel(
     position = first + row - tl.load(offset_ptr + slot)
     code = mixed(owner, occurrence, position).to(tl.int64) % codebook
     tl.store(out_ptr + row, code.to(out_ptr.dtype.element_ty), mask=there)
+
+
+def steps_of(count: int) -> int:
+    """Return the steps of a search among so many; few numbers, since each compiles a kernel."""
+    return 8 * max(1, -(-count.bit_length() // 8))
 
 
 def tile_of(width: int) -> tuple[int, int]:
@@ -153,7 +158,7 @@ def stamp_rows(table: ItemTable, out: torch.Tensor) -> torch.Tensor:
         _stamp_rows_kernel[grid](
             out, table.offsets, table.owners, table.occurrences, table.firsts,
             rows, width, out.stride(0), table.slots,
-            STEPS=table.slots.bit_length(), ROWS=tall, PERIODS=periods,
+            STEPS=steps_of(table.slots), ROWS=tall, PERIODS=periods,
         )  # fmt: skip
     return out
 
@@ -187,7 +192,7 @@ def stamp_ids(table: ItemTable, out: torch.Tensor, codebook: int) -> torch.Tenso
     if table.rows:
         _stamp_ids_kernel[(triton.cdiv(table.rows, _IDS),)](
             out, table.offsets, table.owners, table.occurrences, table.firsts,
-            table.rows, codebook, table.slots, STEPS=table.slots.bit_length(), IDS=_IDS,
+            table.rows, codebook, table.slots, STEPS=steps_of(table.slots), IDS=_IDS,
         )  # fmt: skip
     return out
 

@@ -11,7 +11,7 @@ import triton
 import triton.language as tl
 
 from harness.kernels.items import ItemTable
-from harness.kernels.stamp import slot_at
+from harness.kernels.stamp import slot_at, steps_of
 
 #: What a row can be, by the columns of an audit. The first three and the last are said of a place
 #: in the audited tensor, by whose row belongs there: it has that row, another item's, the same
@@ -71,7 +71,7 @@ def _count(
         tl.atomic_min(first_ptr + slot * 6 + kind, row, mask=said)
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["rows", "rows_ours", "ours"])
 def _tally_kernel(
     counts_ptr: tl.tensor,  # (ours + 1, 6) int64, in and out
     first_ptr: tl.tensor,  # (ours + 1, 6) int64, in and out
@@ -115,7 +115,7 @@ def tallied(reading: Reading, table: ItemTable) -> Audit:
     if places:
         _tally_kernel[(triton.cdiv(places, _ROWS),)](
             counts, first, reading.kinds, reading.targets, reading.seen, table.offsets,
-            rows, table.rows_ours, table.ours, STEPS=table.ours.bit_length(), ROWS=_ROWS,
+            rows, table.rows_ours, table.ours, STEPS=steps_of(table.ours), ROWS=_ROWS,
         )  # fmt: skip
     return Audit(counts, first.where(first != NEVER, -1))
 

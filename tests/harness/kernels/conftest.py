@@ -10,6 +10,7 @@ from concurrent.futures import ProcessPoolExecutor
 from typing import Any
 
 import pytest
+import torch
 
 
 @pytest.fixture(scope="session")
@@ -30,3 +31,12 @@ def interpreted() -> Iterator[Callable[..., Any]]:
 
     yield call
     process.shutdown()
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> Iterator[None]:
+    """Small tensors are done sooner by one thread than by several that wait for each other."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
