@@ -170,6 +170,16 @@ REPORTED = {
         Verdict.SILENT,
         "the same with a picture of the same size",
     ),
+    "B30": Named(
+        "encoder-destinations omission records=2 at=0",
+        Verdict.REFUSED,
+        "an encoder is done, and one rank of two has not registered where the rows shall be sent",
+    ),
+    "B30late": Named(
+        "encoder-destinations destination-late records=2 at=0",
+        Verdict.REFUSED,
+        "the same, and the rank registers once the encoder has given up",
+    ),
     "B31": Named(
         "encoder-stage count-one-less requests=3 each=1 at=1",
         Verdict.REFUSED,
