@@ -7,8 +7,11 @@
 # tree/sglang) and wheels/ (packages that this machine may lack: those that it has stay as they
 # are). The exit codes are those of harness.gpu_check; PYTHON names another interpreter.
 set -eu
-usage="usage: $0 OUT [GIVEN] [options of harness.gpu_check]"
-out=${1:?$usage}
+if [ $# -eq 0 ]; then
+    echo "usage: $0 OUT [GIVEN] [options of harness.gpu_check]" >&2
+    exit 2
+fi
+out=$1
 shift
 given=
 if [ $# -gt 0 ] && [ "${1#-}" = "$1" ]; then

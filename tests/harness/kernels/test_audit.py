@@ -122,6 +122,27 @@ def test_what_carries_no_stamp_is_corrupted(interpreted: Call, number: float) ->
     assert interpreted(audit_rows, rows, table).counts.tolist() == counts
 
 
+def test_a_row_with_anothers_mix_is_corrupted(interpreted: Call) -> None:
+    """All columns agree, and slot and position are ours: only the mix says that it is not."""
+    ours, forged = table_of([Item(1, 0, 3)]), table_of([Item(2, 0, 3)])
+    rows = stamp_rows_torch(ours, torch.empty(3, 24))
+    rows[1] = stamp_rows_torch(forged, torch.empty(3, 24))[1]
+
+    for audit in (audit_rows_torch(rows, ours), interpreted(audit_rows, rows, ours)):
+        assert audit.counts[0].tolist() == [2, 0, 0, 1, 0, 1]
+
+
+@pytest.mark.parametrize("first", [0, 2])
+def test_rows_of_ours_that_are_not_among_those_expected(interpreted: Call, first: int) -> None:
+    """Before or after the packed part of an item: ours, and nobody misses or repeats them."""
+    whole = table_of([Item(2, 0, 2), Item(1, 0, 6)])
+    part = table_of([Item(2, 0, 2), Item(1, 0, 4, first=first)])
+    rows = stamp_rows_torch(whole, torch.empty(8, 16))[[0, 1, 2, 3, 6, 7]]
+
+    for audit in (audit_rows_torch(rows, part), interpreted(audit_rows, rows, part)):
+        assert audit.counts.tolist() == [[2, 0, 0, 0, 0, 0], [2, 0, 2, 2, 0, 0], [0] * 6]
+
+
 @pytest.mark.parametrize("items", [[], [Item(1, 0, 0)], [Item(1, 0, 4)]])
 @pytest.mark.parametrize("count", [0, 1, 3])
 def test_too_few_rows_and_rows_of_nobody(interpreted: Call, items: list[Item], count: int) -> None:

@@ -118,6 +118,16 @@ def test_a_small_answer_written_by_hand(interpreted: Call) -> None:
     assert tables(interpreted(audit_ids, ids, TABLE, CODEBOOK_SIZE)) == (counts, first)
 
 
+def test_what_lies_around_the_ids_is_not_read(interpreted: Call) -> None:
+    """A lone id stays alone, though its neighbour in memory would make a pair."""
+    honest = stamp_ids_torch(TABLE, torch.empty(TABLE.rows, dtype=torch.int64), MOST_CODES)
+    for lone in (honest[2:3], honest[3:4]):
+        audit = interpreted(audit_ids, lone, TABLE, MOST_CODES)
+
+        assert audit.counts[0].tolist() == [0, 0, 0, 4, 0, 1]
+        assert tables(audit) == tables(audit_ids_torch(lone, TABLE, MOST_CODES))
+
+
 @pytest.mark.parametrize("ids", [[], [3], [3, -1, 2**31 - 1]])
 def test_ids_where_none_is_expected(interpreted: Call, ids: list[int]) -> None:
     """All of them are nobody's, and a table without items can say so."""

@@ -25,10 +25,10 @@ from harness.kernels.stamp import (
 from simulators.packed_rows import Item, PackedReader, digits_of
 from simulators.stamp import mix
 
-#: Empty first, between and last; one row; more rows than a program takes; a late first position.
+#: Empty first, between and last; one row; more rows than a program takes; the last positions.
 ITEMS = (
     Item(0, 0, 0), Item(7, 1, 5), Item(2**32 - 1, 3, 0), Item(9, 0, 1100, first=70_000),
-    Item(7, 0, 1), Item(3, 0, 0),
+    Item(7, 0, 1), Item(4, 0, 2, first=2**24 - 2), Item(3, 0, 0),
 )  # fmt: skip
 RAGGED = st.lists(st.integers(0, 40), max_size=6)
 Call = Callable[..., Any]
