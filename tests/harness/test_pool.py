@@ -4,10 +4,12 @@ import multiprocessing
 import tempfile
 from collections.abc import Callable
 from dataclasses import replace
+from multiprocessing import get_context
 from pathlib import Path
 
 import pytest
 
+import harness.pool as pool_module
 from harness.case import cases as cases_of
 from harness.case import parse
 from harness.pool import Pool
@@ -296,3 +298,41 @@ def test_a_worker_that_died_idle_is_replaced(sabotaged: Sabotage) -> None:
 
     assert (before.verdict, again.verdict) == (Verdict.UPHELD, Verdict.UPHELD)
     assert after.verdict in (Verdict.INCONCLUSIVE, Verdict.UPHELD)
+
+
+@pytest.mark.parametrize(
+    ("mode", "seam", "method"),
+    [
+        ("hermetic", "kernel-pack-qkv", "forkserver"),
+        ("installed", "kernel-pack-qkv", "spawn"),
+        ("installed", "ar-split", "forkserver"),
+    ],
+)
+def test_an_interpreters_worker_begins_without_triton(
+    newest: Tree, monkeypatch: pytest.MonkeyPatch, mode: str, seam: str, method: str
+) -> None:
+    """The fork server of an installed SGLang has imported it, to be compiled."""
+    monkeypatch.setattr(pool_module, "_Worker", lambda context, setup, seam: (context, setup))
+    monkeypatch.setattr(pool_module, "_fork_server", lambda tree: get_context("forkserver"))
+    pool = Pool(replace(newest, mode=mode), workers=1)
+
+    context, setup = pool._worker(seam)
+
+    assert context.get_start_method() == method
+    assert setup.device.interprets(setup.is_kernel) == (seam == "kernel-pack-qkv")
+    assert (setup.trust is None) == (seam != "kernel-pack-qkv")
+
+
+def test_a_spawned_worker_judges_as_a_forked_one_does(
+    newest: Tree, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Here over a hermetic tree, whichever way it begins."""
+    lines = ["kernel-pack-qkv noop rows=6", "kernel-pack-qkv qkv-row-less rows=6 at=1"]
+    asked = [parse(line) for line in lines]
+    verdicts = []
+    for method in ("forkserver", "spawn"):
+        with Pool(newest, workers=1) as pool:
+            monkeypatch.setattr(pool, "_context", get_context(method))
+            verdicts.append([result.verdict for result in pool.run(asked)])
+
+    assert verdicts == [[Verdict.UPHELD, Verdict.REFUSED]] * 2
