@@ -26,14 +26,22 @@ _REQUESTS = ("ValueError", "TypeError")
 _UNWRITTEN = "NotImplementedError"
 
 
-def _failed(text: str, span: Span, source: Source, which: int = 0) -> Guard:
-    return Guard(RETURNED, text, span, source, which=which)
+#: What the preprocessor itself refuses while it reads the media.
+_READING = ("EncoderPreprocessor._get_mm_grid_dim", "EncoderPreprocessOutput.__init__")
+
+
+def _failed(
+    text: str, span: Span, source: Source, which: int = 0, passes_on: tuple[str, ...] = ()
+) -> Guard:
+    return Guard(RETURNED, text, span, source, which=which, passes_on=passes_on)
 
 
 MEDIA_READ = Clause(
     "media-read",
     "The preprocessor can read the media.",
-    guards=(_failed("Failed to process mm items: {said}", Span(_FROM), _SOURCE),),
+    guards=(
+        _failed("Failed to process mm items: {said}", Span(_FROM), _SOURCE, passes_on=_READING),
+    ),
 )
 PREPROCESSOR_WORKS = Clause(
     "preprocessor-works",
