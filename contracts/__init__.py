@@ -30,6 +30,7 @@ from contracts import (
     encoder_zmq_frame,
     image_crop,
     image_resolution,
+    kernel_pack_qkv,
     krea2_ragged,
     lingbot_cam,
     lingbot_kv_cache,
@@ -91,6 +92,7 @@ CONTRACTS = {
         encoder_request,
         encoder_transport_mode,
         encoder_zmq_frame,
+        kernel_pack_qkv,
     )
 }
 

@@ -68,6 +68,12 @@ PARTS = "parts"
 #: Form of a payload: a request to encode, one record for each item: see
 #: `simulators.encode_request`.
 ENCODE = "encode"
+#: Form of a payload: tensors that a kernel is called with, by position, and beside them all else
+#: that it is told: see `simulators.kernel_rows`.
+TENSORS = "tensors"
+#: Form of a payload: the flat positions of kept tokens, one int for each, and beside them the dense
+#: tensors: see `simulators.varlen_rows`.
+INDICES = "indices"
 #: Form of a payload: the URLs of encoders, and beside them the `mode` of transport.
 URLS = "urls"
 

@@ -11,7 +11,8 @@ from typing import Any
 
 import torch
 
-from harness.consumers.consumer import Lacking
+from harness.consumers.consumer import Lacking, spans
+from harness.outcome import Span, Whose
 from harness.upstream.hermetic import provide
 from harness.upstream.touches import Provided
 
@@ -26,6 +27,29 @@ def provide_host(device: str) -> None:
         current_stream=lambda device=None: None,
     )
     torch.get_device_module = lambda device=None: module  # type: ignore[assignment]
+
+
+def beside(written: str) -> tuple[Span, ...]:
+    """Return whether the memory beside the tensors is as it was, as the provenance of it.
+
+    Args:
+        written: What was written there, in words; empty if nothing was.
+    """
+    place = "the memory beside the tensors" + (f" ({written})" if written else "")
+    return _same(place, not written)
+
+
+def as_its_twin(made: torch.Tensor, twin: torch.Tensor) -> tuple[Span, ...]:
+    """Return whether an output is its twin that torch made, bit for bit but for NaN."""
+    same = made.shape == twin.shape and torch.equal(
+        made.nan_to_num(-1), twin.to(made).nan_to_num(-1)
+    )
+    return _same("the whole, beside what torch makes,", same)
+
+
+def _same(place: str, is_same: bool) -> tuple[Span, ...]:
+    whose = Whose("it", 0)
+    return spans(place, [whose], [whose if is_same else None], unit="elements")
 
 
 class _Barred:

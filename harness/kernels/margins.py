@@ -17,7 +17,7 @@ from torch.overrides import TorchFunctionMode
 #: Stands in margins of whole numbers; those of floats hold NaN.
 POISON = -107
 #: Elements before and behind a tensor, at least; a larger tensor has as many as it has itself.
-MARGIN = 4096
+MARGIN = 65536
 _ALLOCATING = (torch.empty, torch.empty_like, torch.empty_strided)
 _ALLOCATING_METHODS = ("new_empty", "new_empty_strided")
 

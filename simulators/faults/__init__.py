@@ -26,6 +26,7 @@ from simulators.faults import (
     placeholders,
     precomputed,
     processed,
+    qkv,
     ranks,
     reordering,
     request,
@@ -75,6 +76,7 @@ from simulators.payload import (
     SEEDS,
     SIZE,
     SPLITS,
+    TENSORS,
     URLS,
 )
 
@@ -84,12 +86,14 @@ _THINGS = (
     *_LISTS, GROUP, RESULTS, FRAMES, CHUNKS, MASKS, PLACEHOLDERS, PRECOMPUTED, EMBEDDINGS, PARTS,
     ENCODE,
 )  # fmt: skip
+#: What counts by its place: none may be missing.
+_MOVED = (*_THINGS, TENSORS)
 
 # One row a fault: name, kind, change, forms of payload, places, picture.
 # fmt: off
 _TABLE = (
     Fault("noop", "noop", noop,
-          (*_THINGS, ANSWER, REQUEST, SIZE, CAMERA, DEGREES, PROCESSED, URLS), whole,
+          (*_THINGS, ANSWER, REQUEST, SIZE, CAMERA, DEGREES, PROCESSED, URLS, TENSORS), whole,
           "[a b c] -> [a b c]", benign=True),
     Fault("omission", "omission", omission.omission, _THINGS, each, "[a b c] -> [a c]"),
     Fault("usage-omission", "omission", omission.usage_omission, (ROWS,), whole,
@@ -102,16 +106,16 @@ _TABLE = (
           "a = 1 2 3 4 end -> a = 1 2 3 4", scope="items", benign=True),
     Fault("rows-narrow", "truncation", truncation.rows_narrow, (ROWS,), whole,
           "[1 2 3 | 4 5 6] -> [1 2 | 4 5]", scope="body"),
-    Fault("duplication", "duplication", duplication.duplication, _THINGS, ordered_pairs,
+    Fault("duplication", "duplication", duplication.duplication, _MOVED, ordered_pairs,
           "[a b c] -> [a a c]"),
     Fault("duplication-extra", "duplication", duplication.duplication_extra, _THINGS, each,
           "[a b c] -> [a b c a]"),
-    Fault("duplication-all", "duplication", duplication.duplication_all, _THINGS, each_of_three,
+    Fault("duplication-all", "duplication", duplication.duplication_all, _MOVED, each_of_three,
           "[a b c] -> [b b b]"),
-    Fault("reordering", "reordering", reordering.reordering, _THINGS, pairs, "[a b c] -> [c b a]"),
+    Fault("reordering", "reordering", reordering.reordering, _MOVED, pairs, "[a b c] -> [c b a]"),
     Fault("reordering-reverse", "reordering", reordering.reordering_reverse, _THINGS, from_four,
           "[a b c d] -> [d c b a]"),
-    Fault("reordering-rotate", "reordering", reordering.reordering_rotate, _THINGS, from_three,
+    Fault("reordering-rotate", "reordering", reordering.reordering_rotate, _MOVED, from_three,
           "[a b c d] -> [b c d a]"),
     Fault("merge", "merge", merge.merge, (REPLY,), neighbours, "[a b c] -> [ab c]"),
     Fault("merge-padded", "merge", merge.merge_padded, (REPLY,), neighbours,
@@ -124,7 +128,7 @@ _TABLE = (
           "a = 1 2 end, b = 3 4 end -> a = 1 2 end 3 4, b = end", scope="items"),
     Fault("rows-wide", "skew", skew.rows_wide, (ROWS,), whole,
           "[1 2 | 4 5] -> [1 2 2 | 4 5 5]", scope="body"),
-    Fault("substitution", "substitution", items.substitution, _THINGS, each,
+    Fault("substitution", "substitution", items.substitution, _MOVED, each,
           "[a b c] -> [a x c], x of another request"),
     Fault("substitution-extra", "substitution", items.substitution_extra, _THINGS, whole,
           "[a b c] -> [a b c x], x of another request"),
@@ -376,6 +380,7 @@ _TABLE = (
     *messages.FAULTS,
     *encode.FAULTS,
     *encoder_urls.FAULTS,
+    *qkv.FAULTS,
 )
 # fmt: on
 

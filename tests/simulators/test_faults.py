@@ -18,6 +18,7 @@ from simulators.encoder_urls import honest_urls
 from simulators.faults import _TABLE, FAULTS, Fault
 from simulators.generate_request import honest_request
 from simulators.http_answer import json_answer
+from simulators.kernel_rows import honest_qkv, stamped
 from simulators.kv_chunks import honest_chunks
 from simulators.payload import (
     ANSWER,
@@ -42,6 +43,7 @@ from simulators.payload import (
     SEEDS,
     SIZE,
     SPLITS,
+    TENSORS,
     URLS,
     JsonItem,
     Payload,
@@ -103,6 +105,11 @@ def payload(form: str, count: int) -> Payload:
         return honest_encode(count, "image", hashed=True)
     if form == URLS:
         return honest_urls(count, "http")
+    if form == TENSORS:
+        three = honest_qkv((6, 8, 4), 2, out=True)
+        fourth = stamped("k", (6, 8, 4), "float32", request=2)
+        ours, others = (*three.records, three.foreign[0]), (*three.foreign, fourth)
+        return Payload(TENSORS, ours[:count], others[:count], three.beside)
     if form == SIZE:
         return honest_size(64, 96)
     if form == SPLITS:
@@ -142,6 +149,10 @@ def whole(changed: Payload) -> str:
     """Return all of a payload as text, so that any change shows."""
     if changed.form == ROWS:
         return repr(assembled(changed)) + repr(changed.beside)
+    if changed.form == TENSORS:
+        tensors = [*changed.records, changed.beside["out"]]
+        strides = [tensor.stride() for tensor in tensors]
+        return repr(changed) + repr(strides)
     if changed.form == PROCESSED:
         fields = [
             (k, type(v), getattr(v, "tolist", lambda v=v: v)())
