@@ -30,6 +30,7 @@ from contracts import (
     encoder_zmq_frame,
     image_crop,
     image_resolution,
+    kernel_gdn_states,
     kernel_pack_qkv,
     krea2_ragged,
     lingbot_cam,
@@ -93,6 +94,7 @@ CONTRACTS = {
         encoder_transport_mode,
         encoder_zmq_frame,
         kernel_pack_qkv,
+        kernel_gdn_states,
     )
 }
 

@@ -76,6 +76,12 @@ TENSORS = "tensors"
 INDICES = "indices"
 #: Form of a payload: the URLs of encoders, and beside them the `mode` of transport.
 URLS = "urls"
+#: Form of a payload: slots in a pool of states, one for each sequence, and beside them the pool,
+#: the tokens and their `starts`: see `simulators.stateful_sequences`.
+STATES = "states"
+#: Form of a payload: slots in a pool of states, one for each request of one token, and beside
+#: them the pool and the packed batch: see `simulators.decode_batch`.
+DECODE = "decode"
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ checks before its launch run, and the launch says what is lacking.
 """
 
 import contextlib
+from collections.abc import Iterable
 from types import ModuleType
 from typing import Any
 
@@ -59,6 +60,9 @@ class _Barred:
     def __getitem__(self, grid: Any) -> Any:
         raise Lacking(self._why)
 
+    def __call__(self, *args: Any, **named: Any) -> Any:
+        raise Lacking(self._why)
+
 
 def bar(module: ModuleType, kernel: str, why: str) -> None:
     """Bar a kernel of a loaded module where something is lacking for it.
@@ -70,3 +74,9 @@ def bar(module: ModuleType, kernel: str, why: str) -> None:
     """
     if why:
         provide(module, **{kernel: _Barred(why)})
+
+
+def bar_all(module: ModuleType, names: Iterable[str], why: str) -> None:
+    """Bar every one of some kernels, or functions that launch one; see `bar`."""
+    for name in names:
+        bar(module, name, why)

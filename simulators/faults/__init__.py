@@ -36,6 +36,7 @@ from simulators.faults import (
     sizes,
     skew,
     splits,
+    state_slots,
     truncation,
 )
 from simulators.faults import substitution as items
@@ -76,6 +77,7 @@ from simulators.payload import (
     SEEDS,
     SIZE,
     SPLITS,
+    STATES,
     TENSORS,
     URLS,
 )
@@ -84,7 +86,7 @@ _BOTH = (REPLY, ROWS)
 _LISTS = (*_BOTH, GRIDS, SEEDS, SPLITS)
 _THINGS = (
     *_LISTS, GROUP, RESULTS, FRAMES, CHUNKS, MASKS, PLACEHOLDERS, PRECOMPUTED, EMBEDDINGS, PARTS,
-    ENCODE,
+    ENCODE, STATES,
 )  # fmt: skip
 #: What counts by its place: none may be missing.
 _MOVED = (*_THINGS, TENSORS)
@@ -381,6 +383,7 @@ _TABLE = (
     *encode.FAULTS,
     *encoder_urls.FAULTS,
     *qkv.FAULTS,
+    *state_slots.FAULTS,
 )
 # fmt: on
 

@@ -1,0 +1,134 @@
+"""Rows of the table of seams: upstream's kernels of the gated delta rule.
+
+`harness.seams` is the table; from a row every file is one hop. Triton's interpreter runs what its
+calibration trusts it with; the kernels of `chunk` it does not, and the consumer bars them.
+"""
+
+from collections.abc import Mapping
+
+from contracts.releases import Span
+from harness.device import Device
+from harness.kernels.trust import lacks
+from harness.seam import Dim, Seam, Space, one_of, whole_number
+from simulators.payload import STATES
+
+_FUSED = "sglang.kernels.ops.attention.fla.fused_recurrent"
+_MOST_SEQUENCES, _MOST_TOKENS = 4, 8
+_HEAD_SIZES = one_of("16", "32", "64")
+
+_HEADS = Dim("heads of queries and keys, 1 to 4", whole_number(1, 4), "1")
+_SHARED = Dim("value heads for each of them, 1 to 4", whole_number(1, 4), "2")
+_KEYS = Dim("keys of a head: 16, 32 or 64", _HEAD_SIZES, "16")
+_VALUES = Dim("values of a head: 16, 32 or 64", _HEAD_SIZES, "16")
+_DTYPE = Dim(
+    "float32, float16 or bfloat16", one_of("float32", "float16", "bfloat16"), "float32"
+)
+_NORM = Dim("none or l2: queries and keys are made of length 1", one_of("none", "l2"), "none")
+
+
+def _lengths(value: str) -> bool:
+    lengths = value.split(",")
+    return len(lengths) <= _MOST_SEQUENCES and all(
+        length.isdecimal() and int(length) <= _MOST_TOKENS for length in lengths
+    )
+
+
+_LENGTHS = Dim("tokens of each of 1 to 4 sequences, 0 to 8: 2,4", _lengths)
+
+
+def _sequences(dims: Mapping[str, str]) -> int:
+    return len(dims["lengths"].split(","))
+
+
+def _states_misfit(dims: Mapping[str, str]) -> str:
+    if dims["entry"] == "chunk" and dims["dtype"] == "float32":
+        return "entry=chunk takes no dtype=float32"
+    return "" if set(dims["lengths"]) - set("0,") else "lengths= has no tokens"
+
+
+def _lacks_arithmetic(dims: Mapping[str, str], device: Device) -> str:
+    dtype = dims["dtype"]
+    needs = [f"move {dtype}", f"masked load {dtype}", f"cast {dtype}"]
+    computed = ("add", "mul", "reduction", "exp")
+    return lacks(device, [*needs, *(f"{operation} float32" for operation in computed)])
+
+
+#: Faults of all entries.
+_SHARED_SCOPES = ("records", "starts", "states", "batch", "scale")
+_TWO_LIES = (
+    (("gdn-batch-of-two", ()), ("gdn-starts-none", ())),
+    (("gdn-batch-of-two", ()), ("omission", (0,))),
+    (("omission", (0,)), ("gdn-scale-zero", ())),
+    (("omission", (1,)), ("gdn-start-missing", (1,))),
+    (("omission", (0,)), ("gdn-start-missing", (1,))),
+    (("reordering", (0, 1)), ("gdn-state-stale", (0,))),
+)
+
+KERNEL_GDN_SEAMS = (
+    Seam(
+        name="kernel-gdn-states",
+        consumer="harness.consumers.kernel_gdn_states:KernelGdnStates",
+        forms=(STATES,),
+        modules=((Span(), _FUSED),),
+        symbol="fused_recurrent_gated_delta_rule",
+        dims={
+            "lengths": _LENGTHS,
+            "entry": Dim(
+                "recurrent, update or chunk", one_of("recurrent", "update", "chunk"), "recurrent"
+            ),
+            "heads": _HEADS,
+            "shared": _SHARED,
+            "keys": _KEYS,
+            "values": _VALUES,
+            "dtype": _DTYPE,
+            "norm": _NORM,
+        },
+        spaces=(
+            Space({"lengths": ("2,4",)}, scopes=(*_SHARED_SCOPES, "deep"), composites=_TWO_LIES),
+            Space({"lengths": ("3,1,2",)}, scopes=("records", "starts")),
+            Space(
+                {"lengths": ("2,4",), "entry": ("update",)},
+                scopes=(*_SHARED_SCOPES, "slots", "told", "places", "nowhere"),
+                composites=_TWO_LIES,
+            ),
+            Space({"lengths": ("3,1,2",), "entry": ("update",)}, scopes=("records", "slots")),
+            Space(
+                {"lengths": ("2,4",), "entry": ("chunk",), "dtype": ("bfloat16",)},
+                scopes=("records", "batch", "tokens"),
+                composites=_TWO_LIES[1:2],
+            ),
+            Space(
+                {
+                    "lengths": ("1", "8", "2,0,3", "1,1,1,1"),
+                    "entry": ("recurrent", "update"),
+                    "norm": ("none", "l2"),
+                },
+                faults=("noop",),
+            ),
+            Space(
+                {
+                    "lengths": ("2,3",),
+                    "entry": ("recurrent", "update"),
+                    "dtype": ("float16", "bfloat16"),
+                },
+                faults=("noop", "reordering", "substitution"),
+                every_place=False,
+            ),
+            Space(
+                {
+                    "lengths": ("2,3",),
+                    "entry": ("recurrent", "update"),
+                    "heads": ("1", "2"),
+                    "shared": ("1", "3"),
+                    "keys": ("32",),
+                    "values": ("16",),
+                },
+                faults=("noop", "reordering", "gdn-states-turned"),
+            ),
+        ),
+        count=_sequences,
+        misfit=_states_misfit,
+        lacks=_lacks_arithmetic,
+        kernel=True,
+    ),
+)
