@@ -32,6 +32,7 @@ from contracts import (
     image_resolution,
     kernel_gdn_states,
     kernel_pack_qkv,
+    kernel_varlen_pack,
     krea2_ragged,
     lingbot_cam,
     lingbot_kv_cache,
@@ -94,6 +95,7 @@ CONTRACTS = {
         encoder_transport_mode,
         encoder_zmq_frame,
         kernel_pack_qkv,
+        kernel_varlen_pack,
         kernel_gdn_states,
     )
 }

@@ -12,7 +12,7 @@ from harness.device import Device
 from harness.kernels.trust import lacks
 from harness.seam import Dim, Seam, Space, one_of, whole_number
 from simulators.kernel_rows import LEAST_WIDTH, MOST
-from simulators.payload import TENSORS
+from simulators.payload import INDICES, TENSORS
 
 _DIFFUSION = "sglang.kernels.ops.diffusion"
 
@@ -50,6 +50,28 @@ _TWO_LIES = (
     (("reordering", (1, 2)), ("world-zero", ())),
 )
 
+_ENTRY = Dim("pack, inverse or scatter", one_of("pack", "inverse", "scatter"), "pack")
+_INDEX = Dim("int32 or int64: the type of indices", one_of("int32", "int64"), "int64")
+_MOST_SEQUENCES, _MOST_TOKENS = 8, 16
+
+
+def _lengths(value: str) -> bool:
+    lengths = value.split(",")
+    return 1 < len(lengths) <= _MOST_SEQUENCES and all(
+        length.isdecimal() and int(length) <= _MOST_TOKENS for length in lengths
+    )
+
+
+_LENGTHS = Dim("kept tokens of each of 2 to 8 sequences, 0 to 16: 3,2", _lengths)
+
+
+def _kept(dims: Mapping[str, str]) -> int:
+    return sum(int(length) for length in dims["lengths"].split(","))
+
+
+#: Faults of the positions, wherever they are used.
+_OF_POSITIONS = ("records", "index", "indices", "told")
+
 KERNEL_SEAMS = (
     Seam(
         name="kernel-pack-qkv",
@@ -83,6 +105,48 @@ KERNEL_SEAMS = (
         ),
         count=_three,
         misfit=_world_misfit,
+        lacks=_lacks_moves,
+        kernel=True,
+    ),
+    Seam(
+        name="kernel-varlen-pack",
+        consumer="harness.consumers.kernel_varlen_pack:KernelVarlenPack",
+        forms=(INDICES,),
+        modules=(
+            (Span(until="0.5.17"), "sglang.jit_kernel.diffusion.triton.varlen_pack_pad"),
+            (Span("0.5.17", "0.5.19"), f"{_DIFFUSION}.triton.varlen_pack_pad"),
+            (Span("0.5.19"), f"{_DIFFUSION}.layout.varlen_pack_pad_triton"),
+        ),
+        symbol="fused_pack_qkv",
+        dims={
+            "lengths": _LENGTHS,
+            "entry": _ENTRY,
+            "heads": Dim("a count of heads, 1 to 200", whole_number(1, MOST), "2"),
+            "width": Dim("columns of a head, 4 to 256", whole_number(LEAST_WIDTH, 256), "8"),
+            "dtype": _DTYPE,
+            "index": _INDEX,
+        },
+        spaces=(
+            Space({"lengths": ("3,2",)}, scopes=_OF_POSITIONS),
+            Space({"lengths": ("4,2",)}, scopes=("told", "dense", "nowhere")),
+            Space({"lengths": ("2,0,5",), "index": ("int32",)}, scopes=("index", "indices")),
+            Space({"lengths": ("3,2",), "entry": ("inverse",)}, scopes=_OF_POSITIONS),
+            Space({"lengths": ("4,2",), "entry": ("inverse",)}, scopes=("told", "indices")),
+            Space(
+                {"lengths": ("3,2",), "entry": ("scatter",)},
+                scopes=("packed", "indices"),
+            ),
+            Space(
+                {
+                    "lengths": ("1,1", "7,3,9", "0,4"),
+                    "heads": ("1", "3"),
+                    "width": ("4", "13"),
+                    "dtype": ("float16", "bfloat16", "int32"),
+                },
+                faults=("noop",),
+            ),
+        ),
+        count=_kept,
         lacks=_lacks_moves,
         kernel=True,
     ),

@@ -24,6 +24,7 @@ from typing import Any
 from harness.bench import JUDGING
 from harness.case import Case
 from harness.device import ON_CPU, Device
+from harness.kernels.trust import trust
 from harness.outcome import Ending, Outcome
 from harness.result import CaseResult, unjudged
 from harness.seams import SEAMS
@@ -142,7 +143,8 @@ class Pool:
         folder = Path(self._folder.name, str(self._started))
         folder.mkdir()
         is_kernel = SEAMS[seam].kernel
-        setup = Setup(self._tree, self._device, is_kernel, Path.cwd(), folder)
+        known = trust() if self._device.interprets(is_kernel) else None
+        setup = Setup(self._tree, self._device, is_kernel, known, Path.cwd(), folder)
         context: BaseContext = self._context
         if self._tree.mode == INSTALLED and self._device.interprets(is_kernel):
             # The fork server has imported upstream, and Triton with it, to be compiled.

@@ -18,6 +18,7 @@ from harness.bench import Bench
 from harness.case import Case
 from harness.confinement import confine
 from harness.device import Device
+from harness.kernels.trust import Trust, tell
 from harness.outcome import Outcome
 from harness.result import CaseResult, unjudged
 from harness.upstream.source import Tree
@@ -32,6 +33,8 @@ class Setup:
     device: Device
     #: Whether its seam launches Triton kernels.
     is_kernel: bool
+    #: What Triton's interpreter can be trusted with, where it runs them.
+    trust: Trust | None
     #: Where the user stands: a user's own faults are named from there.
     cwd: Path
     #: The worker's own folder; the stack of a hang is written into it.
@@ -87,6 +90,8 @@ def work(connection: Connection, setup: Setup) -> None:
     given_faults.stand_in(setup.cwd)
     _settle(setup.folder)
     _interpret(setup.device.interprets(setup.is_kernel))
+    if setup.trust is not None:
+        tell(setup.trust)
     with (setup.folder / STACK_FILE).open("w") as stack:
         faulthandler.register(signal.SIGUSR1, file=stack, all_threads=True)
         confine(setup.folder)

@@ -11,15 +11,15 @@ Provided: see `harness.kernels.fla`. In Triton's interpreter, chunk's kernels ar
 calibration does not trust it with block pointers: the checks before them run.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
 import torch
 
-from harness.consumers.consumer import Lie, Output, outcome_of, spans
+from harness.consumers.consumer import Lie, Output, outcome_of
 from harness.kernels.fla import FLA, load_fla
-from harness.kernels.launch import bar_all, beside
+from harness.kernels.launch import bar_all, beside, rows_of
 from harness.kernels.margins import Margins
 from harness.kernels.trust import trust
 from harness.outcome import Passed, Run, Span, Whose
@@ -183,15 +183,15 @@ def _read(made: torch.Tensor, states: torch.Tensor, dims: Mapping[str, str]) -> 
         for sequence, length in enumerate(sizes.lengths)
         for token in range(sizes.starts[sequence], sizes.starts[sequence] + length)
     ]
-    found = [*_beyond("the output", wants, outputs, "tokens")]
+    found = list(rows_of("the output", wants, outputs, "tokens"))
     left = _whose(states, known.states, _NEAR_CHUNK if is_chunk else _NEAR["float32"])
     if dims["entry"] == "recurrent":
-        return [*found, *_beyond("the states afterwards", _left(sizes), left, "states")]
+        return [*found, *rows_of("the states afterwards", _left(sizes), left, "states")]
     pool = [
         _left(sizes)[slot // 2] if slot % 2 else Whose(f"{slot_name(slot)}, untouched", 0)
         for slot in range(sizes.slots)
     ]
-    return [*found, *_beyond("the pool afterwards", pool, left, "slots")]
+    return [*found, *rows_of("the pool afterwards", pool, left, "slots")]
 
 
 def _own(sequence: int) -> str:
@@ -211,10 +211,3 @@ def _left(sizes: Sizes) -> list[Whose]:
 def _whose(rows: torch.Tensor, known: Rows, near: float) -> list[Whose | None]:
     origins = [known.origin(row, near) for row in rows]
     return [Whose(str(o.owner), o.position) if o is not None else None for o in origins]
-
-
-def _beyond(
-    place: str, wants: Sequence[Whose], has: Sequence[Whose | None], unit: str
-) -> Sequence[Span]:
-    more = [Whose("no one", at) for at in range(len(wants), len(has))]
-    return spans(place, [*wants, *more], has, unit)

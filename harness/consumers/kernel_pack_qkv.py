@@ -15,8 +15,8 @@ from typing import Any
 
 import torch
 
-from harness.consumers.consumer import Lie, Output, outcome_of, spans
-from harness.kernels.launch import as_its_twin, beside, provide_host
+from harness.consumers.consumer import Lie, Output, outcome_of
+from harness.kernels.launch import as_its_twin, beside, provide_host, rows_of
 from harness.kernels.margins import Margins
 from harness.outcome import Passed, Run, Span, Whose
 from harness.upstream.hermetic import provide
@@ -123,7 +123,7 @@ def _read(made: torch.Tensor, dims: Mapping[str, str], written: str) -> Output:
             columns = slice(place * width, (place + 1) * width)
             wants = [Whose(owner_name(part, head), row) for row in range(rows)]
             has = _whose(made, rank, slot, columns)
-            found += spans(f"what rank {rank} gets", wants, has, unit="rows")
+            found += rows_of(f"what rank {rank} gets", wants, has)
     if all(span.right for span in found):
         found += as_its_twin(made, _twin(dims))
     return Output((*found, *beside(written)), facts, made)

@@ -6,7 +6,7 @@ checks before its launch run, and the launch says what is lacking.
 """
 
 import contextlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from types import ModuleType
 from typing import Any
 
@@ -46,6 +46,14 @@ def as_its_twin(made: torch.Tensor, twin: torch.Tensor) -> tuple[Span, ...]:
         made.nan_to_num(-1), twin.to(made).nan_to_num(-1)
     )
     return _same("the whole, beside what torch makes,", same)
+
+
+def rows_of(
+    place: str, wants: Sequence[Whose], has: Sequence[Whose | None], unit: str = "rows"
+) -> tuple[Span, ...]:
+    """Return the provenance of rows, those beyond what is wanted too."""
+    beyond = [Whose("no one", row) for row in range(len(wants), len(has))]
+    return spans(place, [*wants, *beyond], has, unit)
 
 
 def _same(place: str, is_same: bool) -> tuple[Span, ...]:

@@ -64,9 +64,21 @@ def lacks(device: Device, needs: Iterable[str]) -> str:
     return trust().lacks(needs) if device.kernels == INTERPRETER else ""
 
 
-@lru_cache(maxsize=1)
+_told: list[Trust] = []
+
+
+def tell(found: Trust) -> None:
+    """Tell this process what was found: a confined one cannot start another."""
+    _told[:] = [found]
+
+
 def trust() -> Trust:
     """Return what the interpreter can be trusted with, tried once in a fresh process."""
+    return _told[0] if _told else _calibrated()
+
+
+@lru_cache(maxsize=1)
+def _calibrated() -> Trust:
     done = subprocess.run(
         [sys.executable, str(_PROGRAM)],
         capture_output=True,

@@ -18,6 +18,7 @@ from simulators.faults import (
     group,
     http,
     ids,
+    indices,
     masks,
     merge,
     messages,
@@ -65,6 +66,7 @@ from simulators.payload import (
     FRAMES,
     GRIDS,
     GROUP,
+    INDICES,
     MASKS,
     PARTS,
     PLACEHOLDERS,
@@ -86,7 +88,7 @@ _BOTH = (REPLY, ROWS)
 _LISTS = (*_BOTH, GRIDS, SEEDS, SPLITS)
 _THINGS = (
     *_LISTS, GROUP, RESULTS, FRAMES, CHUNKS, MASKS, PLACEHOLDERS, PRECOMPUTED, EMBEDDINGS, PARTS,
-    ENCODE, STATES,
+    ENCODE, INDICES, STATES,
 )  # fmt: skip
 #: What counts by its place: none may be missing.
 _MOVED = (*_THINGS, TENSORS)
@@ -383,6 +385,7 @@ _TABLE = (
     *encode.FAULTS,
     *encoder_urls.FAULTS,
     *qkv.FAULTS,
+    *indices.FAULTS,
     *state_slots.FAULTS,
 )
 # fmt: on

@@ -177,3 +177,16 @@ def test_false_numbers_are_told_from_another_text() -> None:
     assert judge([broken(GUARDED)], run, RIGHT, WHERE).detail == (
         "false numbers: the truth is 'expected 3 rows, got 2'"
     )
+
+
+def test_what_a_machine_lacks_is_no_verdict_of_upstream() -> None:
+    """Neither of the run that came to it, nor of one whose golden run did."""
+    lacking = Outcome(Ending.RAISED, lacks="a card")
+
+    assert judge([], lacking, None, WHERE).verdict is Verdict.UNAVAILABLE
+    assert judge([broken(ASSUMED)], lacking, RIGHT, WHERE).promise is None
+    said = judge([broken(ASSUMED)], SWAPPED, lacking, WHERE)
+    assert (said.verdict, said.detail) == (
+        Verdict.UNAVAILABLE, "its golden run cannot be had: a card"
+    )  # fmt: skip
+    assert judge([broken(GUARDED)], REFUSAL, lacking, WHERE).verdict is Verdict.REFUSED

@@ -30,6 +30,7 @@ from simulators.payload import (
     FRAMES,
     GRIDS,
     GROUP,
+    INDICES,
     MASKS,
     PARTS,
     PLACEHOLDERS,
@@ -59,6 +60,7 @@ from simulators.scheduler import honest_batch
 from simulators.seed_values import honest_seeds
 from simulators.stamped_frames import honest_frames
 from simulators.text_masks import honest_masks
+from simulators.varlen_rows import honest_varlen
 
 
 def reply(count: int) -> Payload:
@@ -110,6 +112,8 @@ def payload(form: str, count: int) -> Payload:
         fourth = stamped("k", (6, 8, 4), "float32", request=2)
         ours, others = (*three.records, three.foreign[0]), (*three.foreign, fourth)
         return Payload(TENSORS, ours[:count], others[:count], three.beside)
+    if form == INDICES:
+        return honest_varlen([2, count - 2], heads=2, width=4)
     if form == SIZE:
         return honest_size(64, 96)
     if form == SPLITS:
@@ -153,6 +157,8 @@ def whole(changed: Payload) -> str:
         tensors = [*changed.records, changed.beside["out"]]
         strides = [tensor.stride() for tensor in tensors]
         return repr(changed) + repr(strides)
+    if changed.form == INDICES:
+        return repr(changed) + repr([changed.beside[part].stride() for part in "qkv"])
     if changed.form == PROCESSED:
         fields = [
             (k, type(v), getattr(v, "tolist", lambda v=v: v)())
