@@ -95,9 +95,7 @@ STATE_SHAPE = Clause("state-shape", "A state is (value heads, values, keys).")
 STATE_DTYPE = Clause("state-dtype", "States are kept in float32.")
 STATES_TOGETHER = Clause("states-together", "The states of a pool lie side by side.")
 SCALE_ASKED = Clause("scale-asked", "The scale is the request's.")
-STATE_IDENTITY = Clause(
-    "state-identity", "State i is the one that sequence i left.", identity=True
-)
+STATE_IDENTITY = Clause("state-identity", "State i is the one that sequence i left.", identity=True)
 _GUARDED = (DTYPE_FITS, BATCH_FLAT, STATE_COUNT, PLACE_COUNT, SCALE_POSITIVE)
 _CLAUSES = (
     *(clause for clauses in _GUARDED for clause in clauses.values()),
@@ -154,11 +152,9 @@ def _walk_counts(payload: Mapping[str, Any], entry: str) -> Iterator[Violation]:
     places = payload["places"]
     if places is None:
         yield Violation(PLACES_TOLD, "places", "places", "none")
-    elif places.shape[0] != states:
-        fields = {"states": states, "places": places.shape[0]}
-        yield Violation(
-            PLACE_COUNT[entry], "places", str(states), str(places.shape[0]), fields
-        )
+    elif len(places) != states:
+        fields = {"states": states, "places": len(places)}
+        yield Violation(PLACE_COUNT[entry], "places", str(states), str(len(places)), fields)
 
 
 def _walk_scale(payload: Mapping[str, Any], request: Mapping[str, Any]) -> Iterator[Violation]:

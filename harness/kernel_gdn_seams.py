@@ -20,9 +20,7 @@ _HEADS = Dim("heads of queries and keys, 1 to 4", whole_number(1, 4), "1")
 _SHARED = Dim("value heads for each of them, 1 to 4", whole_number(1, 4), "2")
 _KEYS = Dim("keys of a head: 16, 32 or 64", _HEAD_SIZES, "16")
 _VALUES = Dim("values of a head: 16, 32 or 64", _HEAD_SIZES, "16")
-_DTYPE = Dim(
-    "float32, float16 or bfloat16", one_of("float32", "float16", "bfloat16"), "float32"
-)
+_DTYPE = Dim("float32, float16 or bfloat16", one_of("float32", "float16", "bfloat16"), "float32")
 _NORM = Dim("none or l2: queries and keys are made of length 1", one_of("none", "l2"), "none")
 
 

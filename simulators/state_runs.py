@@ -95,7 +95,7 @@ def runs_of(
             origins += [Origin(run_name(who, name), place) for name in named]
     return Runs(
         Rows(torch.cat(outputs), tuple(origins)),
-        Rows(torch.cat(left), tuple([*untouched, *origins])),
+        Rows(torch.cat(left), (*untouched, *origins)),
     )
 
 

@@ -79,8 +79,8 @@ def honest_sequences(sizes: Sizes, dtype: str = "float32") -> Payload:
     Beside them stand `q` and `k` as (1, tokens, heads, keys), `v` as (1, tokens, value heads,
     values), `g` (logarithm of the decay) and `beta` as (1, tokens, value heads) in float32,
     `pool` as (slots, value heads, values, keys) in float32, `starts` (one more than sequences),
-    `starts_form`, `slots_form` and `states_form`, `scale`, and `places`, one for each sequence, where the states
-    after each token would go.
+    `starts_form`, `slots_form` and `states_form`, `scale`, and `places`, one for each sequence,
+    where the states after each token would go.
     """
     import torch
 
@@ -120,9 +120,7 @@ def runs(sizes: Sizes, payload: Payload, is_normalised: bool) -> Runs:
     q, k, v, g, beta = (payload.beside[name][0].double() for name in ("q", "k", "v", "g", "beta"))
     if is_normalised:
         q, k = normalised(q), normalised(k)
-    tokens = [
-        Token(q[at], k[at], v[at], g[at].exp(), beta[at]) for at in range(sizes.starts[-1])
-    ]
+    tokens = [Token(q[at], k[at], v[at], g[at].exp(), beta[at]) for at in range(sizes.starts[-1])]
     pairs = zip(sizes.starts, sizes.lengths, strict=False)
     begins = {start: f"sequence {i}" for i, (start, length) in enumerate(pairs) if length}
     states = {slot_name(slot): state for slot, state in enumerate(payload.beside["pool"])}

@@ -1,4 +1,4 @@
-"""Loads upstream's kernels of linear attention (FLA), and what they need on a machine without a card.
+"""Loads upstream's kernels of linear attention (FLA), and what they need without a card.
 
 Provided: torch's release, by name, for the module that asks for it. Where Triton's interpreter
 runs the kernels: a device context that does nothing, and `exp`, which upstream takes out of
@@ -24,9 +24,7 @@ FLA = "sglang.kernels.ops.attention.fla"
 _UTILS = f"{FLA}.utils"
 
 
-def load_fla(
-    upstream: Upstream, module: str, device: str, real: Sequence[str] = ()
-) -> ModuleType:
+def load_fla(upstream: Upstream, module: str, device: str, real: Sequence[str] = ()) -> ModuleType:
     """Return one of upstream's modules with kernels of linear attention.
 
     Args:

@@ -121,9 +121,7 @@ def _state(name: str, kind: str, edit: Callable[[Any, Any], Any], picture: str) 
     return Fault(name, kind, state_becomes(edit), (STATES,), each, picture, scope="states")
 
 
-def _told(
-    name: str, what: str, form: str, picture: str, scope: str, benign: bool = False
-) -> Fault:
+def _told(name: str, what: str, form: str, picture: str, scope: str, benign: bool = False) -> Fault:
     change = beside_becomes(lambda payload: {what: form})
     return Fault(
         name, "substitution", change, (STATES,), whole, picture, scope=scope, benign=benign
