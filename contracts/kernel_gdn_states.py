@@ -18,6 +18,7 @@ AttributeError, though upstream's own JetNemotron calls it so.
 """
 
 from collections.abc import Iterator, Mapping
+from itertools import pairwise
 from typing import Any
 
 from contracts.contract import Clause, Contract, Guard, OwnerOf, Unchecked, Violation
@@ -95,7 +96,7 @@ STATE_SHAPE = Clause("state-shape", "A state is (value heads, values, keys).")
 STATE_DTYPE = Clause("state-dtype", "States are kept in float32.")
 STATES_TOGETHER = Clause("states-together", "The states of a pool lie side by side.")
 SCALE_ASKED = Clause("scale-asked", "The scale is the request's.")
-STATE_IDENTITY = Clause("state-identity", "State i is the one that sequence i left.", identity=True)
+STATE_IDENTITY = Clause("state-identity", "State i is the one that request i left.", identity=True)
 _GUARDED = (DTYPE_FITS, BATCH_FLAT, STATE_COUNT, PLACE_COUNT, SCALE_POSITIVE)
 _CLAUSES = (
     *(clause for clauses in _GUARDED for clause in clauses.values()),
@@ -175,8 +176,7 @@ def _walk_starts(payload: Mapping[str, Any], request: Mapping[str, Any]) -> Iter
     starts = told.tolist()
     if starts and starts[0] != 0:
         yield Violation(STARTS_AT_ZERO, "starts[0]", "0", str(starts[0]))
-    pairs = zip(starts, starts[1:], strict=False)
-    for place, (begin, end) in enumerate(pairs):
+    for place, (begin, end) in enumerate(pairwise(starts)):
         if end < begin:
             yield Violation(STARTS_RISE, f"starts[{place + 1}]", f"{begin} or more", str(end))
     if starts and starts[-1] != asked[-1]:
@@ -219,7 +219,7 @@ def _walk_identity(
     origins = owner_of(states)
     places = list(range(states.shape[0])) if request["entry"] == "recurrent" else slots.tolist()
     for sequence, place in enumerate(places[:count]):
-        wanted = f"sequence {sequence}'s state"
+        wanted = f"request {sequence}'s state"
         origin = origins[place] if 0 <= place < len(origins) else None
         said = str(origin.owner) if origin is not None else "no known state"
         if said != wanted:

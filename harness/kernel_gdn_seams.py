@@ -17,7 +17,7 @@ _MOST_SEQUENCES, _MOST_TOKENS = 4, 8
 _HEAD_SIZES = one_of("16", "32", "64")
 
 _HEADS = Dim("heads of queries and keys, 1 to 4", whole_number(1, 4), "1")
-_SHARED = Dim("value heads for each of them, 1 to 4", whole_number(1, 4), "2")
+_SHARED = Dim("value heads for each of them, 1 to 4", whole_number(1, 4), "1")
 _KEYS = Dim("keys of a head: 16, 32 or 64", _HEAD_SIZES, "16")
 _VALUES = Dim("values of a head: 16, 32 or 64", _HEAD_SIZES, "16")
 _DTYPE = Dim("float32, float16 or bfloat16", one_of("float32", "float16", "bfloat16"), "float32")
@@ -51,8 +51,8 @@ def _lacks_arithmetic(dims: Mapping[str, str], device: Device) -> str:
     return lacks(device, [*needs, *(f"{operation} float32" for operation in computed)])
 
 
-#: Faults of all entries.
-_SHARED_SCOPES = ("records", "starts", "states", "batch", "scale")
+#: Scopes of the faults of both fused entries.
+_OF_EACH = ("records", "starts", "batch", "scale")
 _TWO_LIES = (
     (("gdn-batch-of-two", ()), ("gdn-starts-none", ())),
     (("gdn-batch-of-two", ()), ("omission", (0,))),
@@ -82,22 +82,27 @@ KERNEL_GDN_SEAMS = (
             "norm": _NORM,
         },
         spaces=(
-            Space({"lengths": ("2,4",)}, scopes=(*_SHARED_SCOPES, "deep"), composites=_TWO_LIES),
-            Space({"lengths": ("3,1,2",)}, scopes=("records", "starts")),
+            Space({"lengths": ("2,3",)}, scopes=_OF_EACH, composites=_TWO_LIES),
             Space(
-                {"lengths": ("2,4",), "entry": ("update",)},
-                scopes=(*_SHARED_SCOPES, "slots", "told", "places", "nowhere"),
+                {"lengths": ("2,3",), "entry": ("recurrent", "update"), "shared": ("2",)},
+                scopes=("states",),
+            ),
+            Space({"lengths": ("2,3",)}, scopes=("deep",)),
+            Space({"lengths": ("2,1,2",)}, scopes=("records", "starts")),
+            Space(
+                {"lengths": ("2,3",), "entry": ("update",)},
+                scopes=(*_OF_EACH, "slots", "told", "places", "nowhere"),
                 composites=_TWO_LIES,
             ),
-            Space({"lengths": ("3,1,2",), "entry": ("update",)}, scopes=("records", "slots")),
+            Space({"lengths": ("2,1,2",), "entry": ("update",)}, scopes=("records", "slots")),
             Space(
-                {"lengths": ("2,4",), "entry": ("chunk",), "dtype": ("bfloat16",)},
+                {"lengths": ("2,3",), "entry": ("chunk",), "dtype": ("bfloat16",)},
                 scopes=("records", "batch", "tokens"),
                 composites=_TWO_LIES[1:2],
             ),
             Space(
                 {
-                    "lengths": ("1", "8", "2,0,3", "1,1,1,1"),
+                    "lengths": ("1", "2,0,3", "1,1,1,1"),
                     "entry": ("recurrent", "update"),
                     "norm": ("none", "l2"),
                 },
@@ -114,12 +119,11 @@ KERNEL_GDN_SEAMS = (
             ),
             Space(
                 {
-                    "lengths": ("2,3",),
+                    "lengths": ("1,2",),
                     "entry": ("recurrent", "update"),
                     "heads": ("1", "2"),
                     "shared": ("1", "3"),
                     "keys": ("32",),
-                    "values": ("16",),
                 },
                 faults=("noop", "reordering", "gdn-states-turned"),
             ),

@@ -1,8 +1,8 @@
 """Sequences packed one after the other, and the states that they go on from, in a pool of slots.
 
 Every number is a multiple of 1/128 that float16 and bfloat16 hold exactly, mixed from whose it is
-and where: no two states are alike. A payload has one record for each sequence, the slot of its
-state in the pool; every second slot is another request's.
+and where: no two states are alike. A payload has one record for each sequence, which is one
+request: the slot of its state in the pool. Every second slot is another batch's.
 """
 
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ from simulators.state_runs import Runs, runs_of
 if TYPE_CHECKING:
     import torch
 
-#: Who has the states of another request: the number of the sequence is added.
+#: Who has the states of another batch: the number of the sequence is added.
 _OTHERS = 100
 _TOKENS, _GATES, _POOL = 0, 1, 2
 
@@ -54,14 +54,9 @@ def numbers(what: int, owner: int, *shape: int) -> "torch.Tensor":
     return ((mixed % 257).double() - 128).reshape(shape) / 128
 
 
-def state_name(slot: int) -> str:
-    """Return whose state stands in a slot."""
-    return f"sequence {slot // 2}'s state" if slot % 2 else "another request's state"
-
-
 def slot_name(slot: int) -> str:
-    """Return the name of the state in a slot, of which there is one only."""
-    return state_name(slot) + ("" if slot % 2 else f" {slot // 2}")
+    """Return the name of the state in a slot."""
+    return f"request {slot // 2}'s state" if slot % 2 else f"another batch's state {slot // 2}"
 
 
 @lru_cache(maxsize=64)
@@ -122,7 +117,7 @@ def runs(sizes: Sizes, payload: Payload, is_normalised: bool) -> Runs:
         q, k = normalised(q), normalised(k)
     tokens = [Token(q[at], k[at], v[at], g[at].exp(), beta[at]) for at in range(sizes.starts[-1])]
     pairs = zip(sizes.starts, sizes.lengths, strict=False)
-    begins = {start: f"sequence {i}" for i, (start, length) in enumerate(pairs) if length}
+    begins = {start: f"request {i}" for i, (start, length) in enumerate(pairs) if length}
     states = {slot_name(slot): state for slot, state in enumerate(payload.beside["pool"])}
     return runs_of(tokens, begins, states, payload.beside["scale"])
 

@@ -2,7 +2,7 @@
 
 Driven: `fused_recurrent_gated_delta_rule` (entry `recurrent`; each sequence's state is taken out
 of the pool first), `fused_recurrent_gated_delta_rule_update` (`update`; the kernel itself takes
-it, and puts it back) and `chunk_gated_delta_rule` (`chunk`; so does this). Read: which sequence's
+it, and puts it back) and `chunk_gated_delta_rule` (`chunk`; so does this). Read: which request's
 tokens each output was made of, and from whose state, by the rule itself in float64; the same of
 the states afterwards, of every slot of the pool; and whether anything beside the tensors was
 written.
@@ -13,6 +13,7 @@ calibration does not trust it with block pointers: the checks before them run.
 
 from collections.abc import Mapping
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any
 
 import torch
@@ -84,10 +85,7 @@ class KernelGdnStates:
             with margins:
                 made, states = self._called(margins, payload, dims, named)
             found = _read(made, states, dims)
-            said = {
-                "the form of the outputs": f"{tuple(made.shape)}, {made.dtype}",
-                "the form of the states": f"{tuple(states.shape)}, {states.dtype}",
-            }
+            said = {"the form of the outputs": f"{tuple(made.shape)}, {made.dtype}"}
             return Output((*found, *beside(margins.written())), said, (made, states))
 
         return Run(outcome_of(self._upstream, call), _passed(payload, dims))
@@ -177,35 +175,39 @@ def _read(made: torch.Tensor, states: torch.Tensor, dims: Mapping[str, str]) -> 
     known = _runs(sizes, dims["dtype"], dims["norm"] == "l2")
     is_chunk = dims["entry"] == "chunk"
     near = _NEAR_CHUNK if is_chunk else _NEAR[dims["dtype"]]
-    outputs = _whose(made.flatten(0, 1), known.outputs, near)
-    wants = [
-        Whose(_own(sequence), token)
-        for sequence, length in enumerate(sizes.lengths)
-        for token in range(sizes.starts[sequence], sizes.starts[sequence] + length)
-    ]
-    found = list(rows_of("the output", wants, outputs, "tokens"))
+    has = _whose(made.flatten(0, 1), known.outputs, near)
+    found: list[Span] = []
+    for i, (start, end) in enumerate(pairwise(sizes.starts)):
+        wants = [Whose(_own(i), token) for token in range(start, end)]
+        found += rows_of(f"the output of request {i}", wants, has[start:end], "tokens")
+    found += rows_of("the output behind the last request", [], has[sizes.starts[-1] :], "tokens")
+    is_pool = dims["entry"] != "recurrent"
+    if is_pool and states.numel() == sizes.slots * known.states.values[0].numel():
+        # However it is told, the kernels take it as this.
+        states = states.reshape(sizes.slots, *known.states.values.shape[1:])
     left = _whose(states, known.states, _NEAR_CHUNK if is_chunk else _NEAR["float32"])
-    if dims["entry"] == "recurrent":
-        return [*found, *rows_of("the states afterwards", _left(sizes), left, "states")]
-    pool = [
-        _left(sizes)[slot // 2] if slot % 2 else Whose(f"{slot_name(slot)}, untouched", 0)
-        for slot in range(sizes.slots)
-    ]
-    return [*found, *rows_of("the pool afterwards", pool, left, "slots")]
+    count = len(sizes.lengths)
+    for i in range(count):
+        at = 2 * i + 1 if is_pool else i
+        place = f"the state of request {i} afterwards"
+        found += rows_of(place, [_left(sizes, i)], left[at : at + 1], "states")
+    others = range(0, sizes.slots, 2) if is_pool else range(0)
+    for at in others:
+        wanted = Whose(f"{slot_name(at)}, untouched", 0)
+        found += rows_of("another batch's slot", [wanted], left[at : at + 1], "states")
+    beyond = left[sizes.slots if is_pool else count :]
+    return [*found, *rows_of("the states behind the last", [], beyond, "states")]
 
 
-def _own(sequence: int) -> str:
-    return run_name(f"sequence {sequence}", slot_name(2 * sequence + 1))
+def _own(request: int) -> str:
+    return run_name(f"request {request}", slot_name(2 * request + 1))
 
 
-def _left(sizes: Sizes) -> list[Whose]:
-    """Return whose state each sequence should leave: that of its last token, if it has any."""
-    return [
-        Whose(_own(i), sizes.starts[i + 1] - 1)
-        if length
-        else Whose(f"{slot_name(2 * i + 1)}, untouched", 0)
-        for i, length in enumerate(sizes.lengths)
-    ]
+def _left(sizes: Sizes, request: int) -> Whose:
+    """Return whose state a request should leave: that of its last token, if it has any."""
+    if not sizes.lengths[request]:
+        return Whose(f"{slot_name(2 * request + 1)}, untouched", 0)
+    return Whose(_own(request), sizes.starts[request + 1] - 1)
 
 
 def _whose(rows: torch.Tensor, known: Rows, near: float) -> list[Whose | None]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from random import Random
 from typing import Any
 
@@ -48,7 +49,7 @@ def slot_becomes(edit: Callable[[int, Payload], int]) -> Change:
 
 
 def state_becomes(edit: Callable[[Any, Any], Any]) -> Change:
-    """Return the fault that changes the state of one sequence; it gets another request's too."""
+    """Return the fault that changes the state of one sequence; it gets another batch's too."""
 
     def change(payload: Payload, at: Place, rng: Random) -> Payload:
         slot, pool = payload.records[at[0]], payload.beside["pool"].clone()
@@ -138,7 +139,7 @@ def _beside(
 FAULTS = (
     _slot("gdn-slot-past-end", lambda s, p: len(p.beside["pool"]), "slot 1 of 5 -> slot 5"),
     _slot("gdn-slot-negative", lambda s, p: -1, "slot 1 -> slot -1"),
-    _slot("gdn-slot-next", lambda s, p: s + 1, "slot 1 -> slot 2, of another request"),
+    _slot("gdn-slot-next", lambda s, p: s + 1, "slot 1 -> slot 2, of another batch"),
     Fault("gdn-slot-nowhere", "skew", slot_becomes(lambda s, p: _NOWHERE), (STATES,), first,
           "slot 1 -> slot 2**40", scope="nowhere"),
     _told("gdn-slots-apart", "slots_form", "apart",
@@ -163,14 +164,14 @@ FAULTS = (
     _start("gdn-starts-shifted", "skew", lambda s, i: [start + 1 for start in s],
            "starts 0 2 6 -> 1 3 7", whole),
     _start("gdn-starts-lengths", "substitution",
-           lambda s, i: [0, *(b - a for a, b in zip(s, s[1:], strict=False))],
+           lambda s, i: [0, *(b - a for a, b in pairwise(s))],
            "starts 0 2 6 -> 0 2 4, lengths that are not summed up", whole),
     _told("gdn-starts-none", "starts_form", "none", "starts 0 2 6 -> null", "starts"),
     _told("gdn-starts-float", "starts_form", "float", "int64 -> float32", "starts"),
     _told("gdn-starts-int32", "starts_form", "int32", "int64 -> int32", "starts", benign=True),
     _told("gdn-starts-apart", "starts_form", "apart",
           "side by side -> every second place of a larger tensor", "starts", benign=True),
-    _state("gdn-state-stale", "staleness", lambda s, o: o, "a state -> another request's"),
+    _state("gdn-state-stale", "staleness", lambda s, o: o, "a state -> another batch's"),
     _state("gdn-state-zero", "omission", lambda s, o: s * 0, "a state -> zeros"),
     _state("gdn-state-nan", "substitution", _with_nan, "a state -> with one NaN"),
     _told("gdn-states-half", "states_form", "half", "float32 -> float16", "states"),
