@@ -30,6 +30,7 @@ from contracts import (
     encoder_zmq_frame,
     image_crop,
     image_resolution,
+    kernel_gdn_packed,
     kernel_gdn_states,
     kernel_pack_qkv,
     kernel_varlen_pack,
@@ -97,6 +98,7 @@ CONTRACTS = {
         kernel_pack_qkv,
         kernel_varlen_pack,
         kernel_gdn_states,
+        kernel_gdn_packed,
     )
 }
 

@@ -10,7 +10,7 @@ from contracts.releases import Span
 from harness.device import Device
 from harness.kernels.trust import lacks
 from harness.seam import Dim, Seam, Space, one_of, whole_number
-from simulators.payload import STATES
+from simulators.payload import DECODE, STATES
 
 _FUSED = "sglang.kernels.ops.attention.fla.fused_recurrent"
 _MOST_SEQUENCES, _MOST_TOKENS = 4, 8
@@ -61,6 +61,27 @@ _TWO_LIES = (
     (("omission", (0,)), ("gdn-start-missing", (1,))),
     (("reordering", (0, 1)), ("gdn-state-stale", (0,))),
 )
+
+#: Faults that a check refuses: where a kernel is barred, others show nothing.
+_CHECKED = (
+    "omission", "duplication-extra", "gdn-qkv-row-less", "gdn-qkv-row-more", "gdn-qkv-deep",
+    "gdn-qkv-apart", "gdn-qkv-column-more", "gdn-qkv-two-*", "gdn-qkv-no-queries", "gdn-a-*",
+    "gdn-b-*", "gdn-rate-*", "gdn-bias-*", "gdn-index-column", "gdn-index-elsewhere", "gdn-out-*",
+    "gdn-pool-flat", "gdn-pool-keys-apart", "gdn-pool-*-less",
+)  # fmt: skip
+_TWO_OF_A_BATCH = (
+    (("omission", (0,)), ("gdn-a-row-less", ())),
+    (("gdn-qkv-row-less", ()), ("omission", (2,))),
+    (("gdn-qkv-deep", ()), ("gdn-out-flat", ())),
+    (("reordering", (0, 2)), ("gdn-qkv-rows-swapped", ())),
+    (("gdn-index-next", (0,)), ("gdn-index-negative", (1,))),
+)
+
+
+def _packed_misfit(dims: Mapping[str, str]) -> str:
+    fused = dims["entry"] == "kda" and dims["norm"] == "l2"
+    return "entry=kda norm=l2 takes a kernel of CUDA" if fused else ""
+
 
 KERNEL_GDN_SEAMS = (
     Seam(
@@ -130,6 +151,53 @@ KERNEL_GDN_SEAMS = (
         ),
         count=_sequences,
         misfit=_states_misfit,
+        lacks=_lacks_arithmetic,
+        kernel=True,
+    ),
+    Seam(
+        name="kernel-gdn-packed",
+        consumer="harness.consumers.kernel_gdn_packed:KernelGdnPacked",
+        forms=(DECODE,),
+        modules=((Span(), _FUSED),),
+        symbol="fused_recurrent_gated_delta_rule_packed_decode",
+        dims={
+            "records": Dim("a count of requests, 1 to 8", whole_number(1, 8), "3"),
+            "entry": Dim("gdn, kda or helion", one_of("gdn", "kda", "helion"), "gdn"),
+            "heads": _HEADS,
+            "shared": Dim(_SHARED.meaning, _SHARED.accepts, "2"),
+            "keys": _KEYS,
+            "values": _VALUES,
+            "dtype": _DTYPE,
+            "norm": _NORM,
+        },
+        spaces=(
+            Space({"entry": ("gdn", "kda")}, composites=_TWO_OF_A_BATCH),
+            Space(
+                {"entry": ("helion",)},
+                faults=_CHECKED,
+                without=("gdn-*-rows-apart", "gdn-out-half"),
+                every_place=False,
+            ),
+            Space({"records": ("1", "4"), "entry": ("gdn", "kda")}, scopes=("records",)),
+            Space({"records": ("2",), "norm": ("l2",)}, scopes=("records", "index")),
+            Space(
+                {
+                    "records": ("2",),
+                    "entry": ("gdn", "kda"),
+                    "heads": ("1", "2"),
+                    "shared": ("1", "3"),
+                    "keys": ("16", "32"),
+                    "values": ("32",),
+                },
+                faults=("noop", "gdn-pool-turned"),
+            ),
+            Space(
+                {"records": ("2",), "entry": ("gdn", "kda"), "dtype": ("float16", "bfloat16")},
+                faults=("noop", "reordering", "substitution"),
+                every_place=False,
+            ),
+        ),
+        misfit=_packed_misfit,
         lacks=_lacks_arithmetic,
         kernel=True,
     ),

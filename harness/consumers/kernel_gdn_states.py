@@ -48,6 +48,8 @@ _CHUNK_KERNELS = ("chunk_local_cumsum", "l2norm_fwd")
 _NEEDS = ("block pointer bfloat16", "dot bfloat16")
 #: Stands in the margins of slots and starts: what is read there leads to other margins.
 _POISON = -1
+#: Stands in those of numbers: no NaN, so that what is written there is seen too.
+_HALF = 0.5
 #: How far a number may be off that is rounded to a dtype, or computed in float32.
 _NEAR = {"float32": 2e-5, "float16": 1e-3, "bfloat16": 4e-3}
 _NEAR_CHUNK = 5e-2
@@ -79,7 +81,7 @@ class KernelGdnStates:
         def call() -> Output:
             margins = Margins()
             named = {
-                name: margins.around(payload.beside[name].to(self._device), name)
+                name: margins.around(payload.beside[name].to(self._device), name, _HALF)
                 for name in _TENSORS
             }
             with margins:
@@ -100,7 +102,7 @@ class KernelGdnStates:
         """Return the outputs, and the states afterwards."""
         entry = dims["entry"]
         states = margins.around(
-            states_told(payload, entry == "recurrent").to(self._device), "the states"
+            states_told(payload, entry == "recurrent").to(self._device), "the states", _HALF
         )
         starts = self._told(margins, starts_told(payload), "the starts")
         every: dict[str, Any] = {

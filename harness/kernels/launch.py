@@ -66,14 +66,16 @@ class _Barred:
         self._why = why
 
     def __getitem__(self, grid: Any) -> Any:
-        raise Lacking(self._why)
+        raise Lacking(self._why, past_checks=True)
 
     def __call__(self, *args: Any, **named: Any) -> Any:
-        raise Lacking(self._why)
+        raise Lacking(self._why, past_checks=True)
 
 
 def bar(module: ModuleType, kernel: str, why: str) -> None:
-    """Bar a kernel of a loaded module where something is lacking for it.
+    """Bar a kernel, or what launches it, where something is lacking for it.
+
+    Every check of upstream's stands before its launch.
 
     Args:
         module: Upstream's, with the kernel in it.

@@ -5,6 +5,7 @@ from simulators.faults import (
     camera,
     chunks,
     counts,
+    decode_inputs,
     degrees,
     delay,
     disconnect,
@@ -60,6 +61,7 @@ from simulators.payload import (
     ANSWER,
     CAMERA,
     CHUNKS,
+    DECODE,
     DEGREES,
     EMBEDDINGS,
     ENCODE,
@@ -88,7 +90,7 @@ _BOTH = (REPLY, ROWS)
 _LISTS = (*_BOTH, GRIDS, SEEDS, SPLITS)
 _THINGS = (
     *_LISTS, GROUP, RESULTS, FRAMES, CHUNKS, MASKS, PLACEHOLDERS, PRECOMPUTED, EMBEDDINGS, PARTS,
-    ENCODE, INDICES, STATES,
+    ENCODE, INDICES, STATES, DECODE,
 )  # fmt: skip
 #: What counts by its place: none may be missing.
 _MOVED = (*_THINGS, TENSORS)
@@ -387,6 +389,7 @@ _TABLE = (
     *qkv.FAULTS,
     *indices.FAULTS,
     *state_slots.FAULTS,
+    *decode_inputs.FAULTS,
 )
 # fmt: on
 
