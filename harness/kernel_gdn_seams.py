@@ -178,7 +178,11 @@ KERNEL_GDN_SEAMS = (
                 without=("gdn-*-rows-apart", "gdn-out-half"),
                 every_place=False,
             ),
-            Space({"records": ("1", "4"), "entry": ("gdn", "kda")}, scopes=("records",)),
+            Space(
+                {"records": ("1", "4"), "entry": ("gdn", "kda")},
+                scopes=("records",),
+                every_place=False,
+            ),
             Space({"records": ("2",), "norm": ("l2",)}, scopes=("records", "index")),
             Space(
                 {
@@ -186,8 +190,7 @@ KERNEL_GDN_SEAMS = (
                     "entry": ("gdn", "kda"),
                     "heads": ("1", "2"),
                     "shared": ("1", "3"),
-                    "keys": ("16", "32"),
-                    "values": ("32",),
+                    "keys": ("32",),
                 },
                 faults=("noop", "gdn-pool-turned"),
             ),

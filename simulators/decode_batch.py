@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from contracts.contract import Origin
 from simulators.delta_rule import Token, normalised
 from simulators.payload import DECODE, Payload
-from simulators.state_runs import Runs, runs_of
+from simulators.state_runs import Rows, Runs, runs_of
 from simulators.stateful_sequences import numbers, slot_name
 
 if TYPE_CHECKING:
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 _TOKENS, _GATES, _DECAYS, _POOL = 10, 11, 12, 13
 _OTHERS = 100
+#: What an output of zeros is.
+SKIPPED = Origin("a skipped request", 0)
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,7 @@ class Batch:
         return self.value_heads * (self.keys if self.by_key else 1)
 
 
+@lru_cache(maxsize=64)
 def _rows(batch: Batch, owner: int) -> "torch.Tensor":
     """Return the packed queries, keys and values of a batch, one row for each request."""
     import torch
@@ -66,6 +69,7 @@ def _pool(batch: Batch) -> "torch.Tensor":
     return torch.stack([numbers(_POOL, owner, *shape) for owner in owners])
 
 
+@lru_cache(maxsize=16)
 def honest_decode(batch: Batch, dtype: str = "float32") -> Payload:
     """Return the slots of a batch of requests, and beside them what a kernel gets with them.
 
@@ -124,7 +128,10 @@ def decode_runs(batch: Batch, payload: Payload, is_normalised: bool) -> Runs:
         tokens.append(Token(query, key, rows, decays, beta[request]))
     begins = {request: f"request {request}" for request in range(batch.requests)}
     states = {slot_name(slot): s for slot, s in enumerate(payload.beside["initial_state"])}
-    return runs_of(tokens, begins, states, payload.beside["scale"], longest=1)
+    made = runs_of(tokens, begins, states, payload.beside["scale"], longest=1)
+    zeros = torch.zeros_like(made.outputs.values[:1])
+    outputs = Rows(torch.cat([zeros, made.outputs.values]), (SKIPPED, *made.outputs.origins))
+    return Runs(outputs, made.states)
 
 
 def decode_reader(batch: Batch) -> Any:

@@ -68,6 +68,7 @@ def _pool(sizes: Sizes) -> "torch.Tensor":
     return torch.stack([numbers(_POOL, owner, *shape) for owner in owners])
 
 
+@lru_cache(maxsize=16)
 def honest_sequences(sizes: Sizes, dtype: str = "float32") -> Payload:
     """Return the slots of some sequences, and beside them tokens and states.
 
