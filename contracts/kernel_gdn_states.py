@@ -12,9 +12,11 @@ Entries: `fused_recurrent_gated_delta_rule` (recurrent), `fused_recurrent_gated_
 starts or the slots are. Two sequences with one slot are a race on a card: here, where a kernel's
 programs run one after the other, the later one goes on from what the earlier one left.
 
-Two findings from every release. What a pool with room between its slots gets back is lost: the
-kernels are handed a copy without the room. And until 0.5.22 update without `places` ends in an
-AttributeError, though upstream's own JetNemotron calls it so.
+What a pool with room between its slots gets back is lost, in every release: the kernels are
+handed a copy without the room. Until 0.5.22 update without `places` ends in an AttributeError,
+though upstream's own JetNemotron calls it so.
+
+No case tells starts that lie far beyond the tokens: what a kernel meets there is chance.
 """
 
 from collections.abc import Iterator, Mapping

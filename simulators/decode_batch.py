@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 _TOKENS, _GATES, _DECAYS, _POOL = 10, 11, 12, 13
 _OTHERS = 100
+#: What stands in the output before anything is written: no token is like that.
+_UNWRITTEN = 0.75
 #: What an output of zeros is.
 SKIPPED = Origin("a skipped request", 0)
 
@@ -75,7 +77,7 @@ def honest_decode(batch: Batch, dtype: str = "float32") -> Payload:
 
     Beside them stand `mixed_qkv` (requests, 2 * heads * keys + value heads * values), and `others`,
     the same of another batch; `a` (requests, decays), `b` (requests, value heads), `A_log` (value
-    heads,) and `dt_bias` (decays,) in float32; `out` (requests, 1, value heads, values), all NaN;
+    heads,) and `dt_bias` (decays,) in float32; `out` (requests, 1, value heads, values), all alike;
     `initial_state` (slots, value heads, values, keys) in float32; `index_form`, and `scale`.
     """
     import torch
@@ -90,7 +92,7 @@ def honest_decode(batch: Batch, dtype: str = "float32") -> Payload:
         # Small, or nothing would be left of a state.
         "A_log": (numbers(_DECAYS, 0, heads) / 2 - 1.5).float(),
         "dt_bias": numbers(_DECAYS, 1, batch.decays).float(),
-        "out": torch.full((count, 1, heads, batch.values), float("nan"), dtype=kind),
+        "out": torch.full((count, 1, heads, batch.values), _UNWRITTEN, dtype=kind),
         "initial_state": _pool(batch).float(),
         "index_form": "",
         "scale": batch.keys**-0.5,
