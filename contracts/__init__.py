@@ -38,6 +38,8 @@ from contracts import (
     encoder_zmq_frame,
     image_crop,
     image_resolution,
+    kernel_gdn_packed,
+    kernel_gdn_states,
     kernel_pack_qkv,
     kernel_varlen_pack,
     krea2_ragged,
@@ -111,6 +113,8 @@ CONTRACTS = {
         encoder_http,
         kernel_pack_qkv,
         kernel_varlen_pack,
+        kernel_gdn_states,
+        kernel_gdn_packed,
     )
 }
 

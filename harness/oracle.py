@@ -86,6 +86,9 @@ def _verdict(
     if golden is not None and golden.unsure:
         said = "; ".join(golden.unsure)
         return Verdict.INCONCLUSIVE, f"its golden run could not be judged: {said}"
+    if run.lacks and run.past_checks and stop is not None and guard is not None:
+        # Whatever would have come of it, the refusal did not come.
+        return Verdict.MISREPORTED, f"past the check of {stop.clause.name}, up to: {run.lacks}"
     if run.lacks:
         return Verdict.UNAVAILABLE, run.lacks
     if golden is not None and golden.lacks and run.ending is Ending.ACCEPTED:

@@ -83,6 +83,8 @@ class Outcome:
     ranks: "tuple[RankOutcome, ...]" = ()
     #: What this machine lacks to go on where the call stood; empty where it could.
     lacks: str = ""
+    #: Whether the call had every check of upstream's behind it when it came to what is lacking.
+    past_checks: bool = False
 
     @property
     def errors(self) -> tuple[tuple[int | None, Raised], ...]:

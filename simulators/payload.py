@@ -91,6 +91,12 @@ ASKED_MEDIA = "asked-media"
 #: Form of a payload: registrations of ranks at the encoder, and beside them the `states` of the
 #: requests there.
 DESTINATIONS = "destinations"
+#: Form of a payload: slots in a pool of states, one for each sequence, and beside them the pool,
+#: the tokens and their `starts`: see `simulators.stateful_sequences`.
+STATES = "states"
+#: Form of a payload: slots in a pool of states, one for each request of one token, and beside
+#: them the pool and the packed batch: see `simulators.decode_batch`.
+DECODE = "decode"
 
 
 @dataclass(frozen=True)

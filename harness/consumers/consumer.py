@@ -60,7 +60,16 @@ class Output:
 
 
 class Lacking(BaseException):
-    """A call came to what this machine is known not to be able to run; the text says to what."""
+    """A call came to what this machine is known not to be able to run; the text says to what.
+
+    Args:
+        why: The text.
+        past_checks: Whether every check of upstream's stands before it.
+    """
+
+    def __init__(self, why: str, past_checks: bool = False) -> None:
+        super().__init__(why)
+        self.past_checks = past_checks
 
 
 def outcome_of(upstream: Upstream, call: Callable[[], Output]) -> Outcome:
@@ -78,7 +87,7 @@ def outcome_of(upstream: Upstream, call: Callable[[], Output]) -> Outcome:
         raise
     except Lacking as error:
         LEDGER.take()
-        return Outcome(Ending.RAISED, lacks=str(error))
+        return Outcome(Ending.RAISED, lacks=str(error), past_checks=error.past_checks)
     except BaseException as error:  # noqa: BLE001 - whatever upstream ends in is the finding
         raised = _raised(error, upstream)
     unsure = [*LEDGER.take(), *_stubs_in(output.value)]

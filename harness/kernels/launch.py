@@ -7,7 +7,7 @@ checks before its launch run, and the launch says what is lacking.
 
 import contextlib
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from types import ModuleType
 from typing import Any, TypeVar
 
@@ -68,10 +68,12 @@ def as_its_twin(made: torch.Tensor, twin: torch.Tensor) -> tuple[Span, ...]:
     return _same("the whole, beside what torch makes,", same)
 
 
-def rows_of(place: str, wants: Sequence[Whose], has: Sequence[Whose | None]) -> tuple[Span, ...]:
+def rows_of(
+    place: str, wants: Sequence[Whose], has: Sequence[Whose | None], unit: str = "rows"
+) -> tuple[Span, ...]:
     """Return the provenance of rows, those beyond what is wanted too."""
     beyond = [Whose("no one", row) for row in range(len(wants), len(has))]
-    return spans(place, [*wants, *beyond], has, unit="rows")
+    return spans(place, [*wants, *beyond], has, unit)
 
 
 def _same(place: str, is_same: bool) -> tuple[Span, ...]:
@@ -84,11 +86,16 @@ class _Barred:
         self._why = why
 
     def __getitem__(self, grid: Any) -> Any:
-        raise Lacking(self._why)
+        raise Lacking(self._why, past_checks=True)
+
+    def __call__(self, *args: Any, **named: Any) -> Any:
+        raise Lacking(self._why, past_checks=True)
 
 
 def bar(module: ModuleType, kernel: str, why: str) -> None:
-    """Bar a kernel of a loaded module where something is lacking for it.
+    """Bar a kernel, or what launches it, where something is lacking for it.
+
+    Every check of upstream's stands before its launch.
 
     Args:
         module: Upstream's, with the kernel in it.
@@ -97,3 +104,9 @@ def bar(module: ModuleType, kernel: str, why: str) -> None:
     """
     if why:
         provide(module, **{kernel: _Barred(why)})
+
+
+def bar_all(module: ModuleType, names: Iterable[str], why: str) -> None:
+    """Bar every one of some kernels, or functions that launch one; see `bar`."""
+    for name in names:
+        bar(module, name, why)

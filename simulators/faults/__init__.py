@@ -6,6 +6,7 @@ from simulators.faults import (
     camera,
     chunks,
     counts,
+    decode_inputs,
     degrees,
     delay,
     disconnect,
@@ -42,6 +43,7 @@ from simulators.faults import (
     sizes,
     skew,
     splits,
+    state_slots,
     truncation,
 )
 from simulators.faults import substitution as items
@@ -66,6 +68,7 @@ from simulators.payload import (
     ASSIGNED,
     CAMERA,
     CHUNKS,
+    DECODE,
     DEGREES,
     DESTINATIONS,
     EMBEDDINGS,
@@ -88,6 +91,7 @@ from simulators.payload import (
     SEEDS,
     SIZE,
     SPLITS,
+    STATES,
     TENSORS,
     URLS,
 )
@@ -96,7 +100,7 @@ _BOTH = (REPLY, ROWS)
 _LISTS = (*_BOTH, GRIDS, SEEDS, SPLITS)
 _THINGS = (
     *_LISTS, GROUP, RESULTS, FRAMES, CHUNKS, MASKS, PLACEHOLDERS, PRECOMPUTED, EMBEDDINGS, PARTS,
-    ENCODE, PREPARED, MEDIA, ASKED_MEDIA, DESTINATIONS, INDICES,
+    ENCODE, PREPARED, MEDIA, ASKED_MEDIA, DESTINATIONS, INDICES, STATES, DECODE,
 )  # fmt: skip
 #: What counts by its place: none may be missing.
 _MOVED = (*_THINGS, TENSORS)
@@ -400,6 +404,8 @@ _TABLE = (
     *receive_urls.FAULTS,
     *qkv.FAULTS,
     *indices.FAULTS,
+    *state_slots.FAULTS,
+    *decode_inputs.FAULTS,
 )
 # fmt: on
 

@@ -190,3 +190,17 @@ def test_what_a_machine_lacks_is_no_verdict_of_upstream() -> None:
         Verdict.UNAVAILABLE, "its golden run cannot be had: a card"
     )  # fmt: skip
     assert judge([broken(GUARDED)], REFUSAL, lacking, WHERE).verdict is Verdict.REFUSED
+
+
+def test_a_call_that_comes_past_a_check_that_should_refuse_breaks_the_promise() -> None:
+    """Though nothing can be said of what it came to; of other clauses nothing is said at all."""
+    beyond = Outcome(Ending.RAISED, lacks="a card", past_checks=True)
+
+    said = judge([broken(GUARDED)], beyond, RIGHT, WHERE)
+
+    assert (said.verdict, said.promise) == (Verdict.MISREPORTED, Promise.BROKEN)
+    assert said.detail.endswith(", up to: a card")
+    assert judge([broken(ASSUMED)], beyond, RIGHT, WHERE).verdict is Verdict.UNAVAILABLE
+    assert judge([], beyond, None, WHERE).verdict is Verdict.UNAVAILABLE
+    before = Outcome(Ending.RAISED, lacks="a card")
+    assert judge([broken(GUARDED)], before, RIGHT, WHERE).verdict is Verdict.UNAVAILABLE

@@ -10,6 +10,7 @@ import torch
 from simulators.ar_server.asking import batch_request
 from simulators.assigned_items import honest_assignment
 from simulators.camera_rows import honest_camera
+from simulators.decode_batch import Batch, honest_decode
 from simulators.degrees import honest_degrees
 from simulators.denoiser_results import honest_results
 from simulators.embedding_parts import honest_parts
@@ -28,6 +29,7 @@ from simulators.payload import (
     ASSIGNED,
     CAMERA,
     CHUNKS,
+    DECODE,
     DEGREES,
     DESTINATIONS,
     EMBEDDINGS,
@@ -51,6 +53,7 @@ from simulators.payload import (
     SEEDS,
     SIZE,
     SPLITS,
+    STATES,
     TENSORS,
     URLS,
     JsonItem,
@@ -69,6 +72,7 @@ from simulators.rng import stream
 from simulators.scheduler import honest_batch
 from simulators.seed_values import honest_seeds
 from simulators.stamped_frames import honest_frames
+from simulators.stateful_sequences import Sizes, honest_sequences
 from simulators.text_masks import honest_masks
 from simulators.varlen_rows import honest_varlen
 
@@ -134,6 +138,10 @@ def payload(form: str, count: int) -> Payload:
         return Payload(TENSORS, ours[:count], others[:count], three.beside)
     if form == INDICES:
         return honest_varlen([2, count - 2], heads=2, width=4)
+    if form == STATES:
+        return honest_sequences(Sizes((2, 3, 1, 2)[:count], value_heads=2), "bfloat16")
+    if form == DECODE:
+        return honest_decode(Batch(count))
     if form == SIZE:
         return honest_size(64, 96)
     if form == SPLITS:
@@ -179,6 +187,10 @@ def whole(changed: Payload) -> str:
         return repr(changed) + repr(strides)
     if changed.form == INDICES:
         return repr(changed) + repr([changed.beside[part].stride() for part in "qkv"])
+    if changed.form in (STATES, DECODE):
+        tensors = [t for t in changed.beside.values() if isinstance(t, torch.Tensor)]
+        told = [(t.shape, t.stride(), t.dtype, t.device) for t in tensors]
+        return repr(changed) + repr(told) + repr([t.tolist() for t in tensors if not t.is_meta])
     if changed.form == PROCESSED:
         fields = [
             (k, type(v), getattr(v, "tolist", lambda v=v: v)())
