@@ -42,6 +42,7 @@ from simulators.faults import (
     sizes,
     skew,
     splits,
+    tally,
     truncation,
 )
 from simulators.faults import substitution as items
@@ -88,6 +89,7 @@ from simulators.payload import (
     SEEDS,
     SIZE,
     SPLITS,
+    TALLY,
     TENSORS,
     URLS,
 )
@@ -105,7 +107,8 @@ _MOVED = (*_THINGS, TENSORS)
 # fmt: off
 _TABLE = (
     Fault("noop", "noop", noop,
-          (*_THINGS, ANSWER, REQUEST, SIZE, CAMERA, DEGREES, PROCESSED, URLS, ASSIGNED, TENSORS),
+          (*_THINGS, ANSWER, REQUEST, SIZE, CAMERA, DEGREES, PROCESSED, URLS, ASSIGNED, TENSORS,
+           TALLY),
           whole,
           "[a b c] -> [a b c]", benign=True),
     Fault("omission", "omission", omission.omission, _THINGS, each, "[a b c] -> [a c]"),
@@ -400,6 +403,7 @@ _TABLE = (
     *receive_urls.FAULTS,
     *qkv.FAULTS,
     *indices.FAULTS,
+    *tally.FAULTS,
 )
 # fmt: on
 

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import torch
 
+from simulators import counted_media
 from simulators.ar_server.asking import batch_request
 from simulators.assigned_items import honest_assignment
 from simulators.camera_rows import honest_camera
@@ -51,6 +52,7 @@ from simulators.payload import (
     SEEDS,
     SIZE,
     SPLITS,
+    TALLY,
     TENSORS,
     URLS,
     JsonItem,
@@ -105,6 +107,8 @@ def payload(form: str, count: int) -> Payload:
         return honest_items(count)
     if form == PROCESSED:
         return honest_output(count)
+    if form == TALLY:
+        return counted_media.honest_media("mimo_v2", "video", count)
     if form == MEDIA:
         return honest_media(count, keyed=True)
     if form == PREPARED:
