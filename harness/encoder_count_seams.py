@@ -101,9 +101,16 @@ _RENAMED = (
     (("tally-name-image", ()), ("tally-stale-thws", ())),
     (("tally-name-hws", ()), ("tally-stale-thws", ())),
 )
-_SOUND_MODELS = ("qwen2_audio", "qwen3_omni_moe", "mimo_v2", "muse_spark", "unknown")
 #: Lengths at which windows end, and those at which halves do.
 _BORDERS = ("0", "1", "2", "3", "99", "100", "101", "199", "200", "201", "0,100", "1,99", "101,0")
+#: The smallest media on which a model's rule and another one count differently, and others on which
+#: both count alike.
+_SMALLEST = (
+    ("qwen2_vl", "image", ("1x1",), ("tally-made-unmerged", "tally-made-class-token")),
+    ("qwen2_vl", "image", ("14x15", "14x14"), ("tally-made-half-up",)),
+    ("qwen2_vl", "video", ("3x56x56", "2x56x56"), ("tally-made-pooled",)),
+    ("qwen2_vl", "video", ("1x56x56", "2x56x56"), ("tally-made-frames-cut",)),
+)
 _TWO_CLIPS: dict[str, tuple[str, ...]] = {
     "medium": ("video",), "requests": ("2",), "each": ("1",), "sizes": ("alike",),
 }  # fmt: skip
@@ -132,6 +139,19 @@ ENCODER_COUNT_SEAMS = (
                 composites=_RENAMED,
             ),
             Space({"medium": ("video",), "requests": ("2",), "each": ("1",)}, faults=_OF_CLIPS),
+            *(
+                Space(
+                    {
+                        "model": (model,),
+                        "medium": (medium,),
+                        "requests": ("1",),
+                        "each": ("1",),
+                        "sizes": sizes,
+                    },
+                    faults=faults,
+                )
+                for model, medium, sizes, faults in _SMALLEST
+            ),
             Space(_TWO_CLIPS, faults=_MOVED),
             Space({**_TWO_CLIPS, "model": ("mimo_v2", "muse_spark")}, faults=_MOVED),
             Space(

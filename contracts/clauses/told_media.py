@@ -6,7 +6,12 @@ In the order in which upstream meets them. Refusals are returned, to each reques
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from contracts.clauses.encoded_batch import BATCH_ITEM_COUNT, ROWS_COUNT
+from contracts.clauses.encoded_batch import (
+    AS_ANNOUNCED,
+    BATCH_ITEM_COUNT,
+    ROWS_COUNT,
+    walk_announced,
+)
 from contracts.clauses.encoded_rows import ROW_IDENTITY, walk_counts, walk_identity
 from contracts.clauses.processed_media import GRIDS_THERE, MERGE_SIZE
 from contracts.clauses.token_rows import is_tensor
@@ -99,6 +104,7 @@ CLAUSES = (
     GRIDS_TENSOR,
     LENGTHS_TENSOR,
     ROWS_COUNT,
+    AS_ANNOUNCED,
     MODEL_NAMED,
     KERNEL,
     MERGE_SIZE,
@@ -120,7 +126,8 @@ def walk_told(
         payload: `fields` of grids or lengths by name; `model`, `merge_size` and `kernel` as the
             server is told them; `rows` that the model makes, and `made`, how many of each medium.
         request: `model`, `medium`, `merge_size` and `kernel` as they are; `told` and `counts` of
-            each medium by the model's rule; `items` (how many each request has).
+            each medium by the model's rule; `items` (how many each request has), their `names`, and
+            `width` and `dtype` of the model's rows.
         owner_of: Reads the stamps of a list of rows.
     """
     model, medium = payload["model"], request["medium"]
@@ -142,6 +149,8 @@ def walk_told(
             merge = 2 if payload["merge_size"] is None else payload["merge_size"]
             counts = [counted(one, model, medium, merge, payload["kernel"]) for one in told]
             yield from _walk_total(sum(payload["made"]), sum(counts))
+            if len(counts) == sum(request["items"]):
+                yield from walk_announced(payload["rows"], counts, request)
     yield from _walk_said(payload, request)
     if any(_listed(other) != _listed(found[0]) for other in found[1:]):
         yield Violation(NAMES_AGREE, "fields", "one set of grids", "several")

@@ -8,10 +8,13 @@ Provided, by name: what `harness.consumers.counting_encoder` lists. A release th
 own module does not count by its rule, and its cases are unavailable there.
 """
 
+import re
 from collections.abc import Mapping
+from dataclasses import replace
 
 import torch
 
+from contracts.clauses.token_rules import KIMI
 from harness.consumers.consumer import Lacking, Lie, Output, outcome_of
 from harness.consumers.counting_encoder import counting_encoder
 from harness.consumers.encoded_requests import (
@@ -36,6 +39,8 @@ from simulators.counted_media import (
 from simulators.encoder import WIDTH, owner_of
 from simulators.payload import Payload
 
+#: One frame, before rows and columns.
+_FRAME = re.compile(r"(?<=\[)1, (?=\d+, \d+\])")
 #: Modules of models that are younger than the server.
 _MODULES = {"muse_spark": "sglang.srt.models.muse_spark_omni"}
 
@@ -68,9 +73,19 @@ class EncoderCounts:
                 raise Lacking(f"this release has no model {model}")
             encoder = counting_encoder(server, payload, model, medium)
             answers = ended(encoder.batch_encode(requests, modality))
-            return read_staged(server, encoder, answers, passed.request, refusals)
+            output = read_staged(server, encoder, answers, passed.request, refusals)
+            return _as_kimi_reads(output) if model in KIMI else output
 
         return Run(with_refusals(outcome_of(self._upstream, call), refusals), passed)
+
+
+def _as_kimi_reads(output: Output) -> Output:
+    """Return the output with one frame left out of grids: Kimi reads them with and without."""
+    facts = {
+        name: _FRAME.sub("", said) if name.startswith("grids of ") else said
+        for name, said in (output.facts or {}).items()
+    }
+    return replace(output, facts=facts)
 
 
 def _passed(dims: Mapping[str, str], lie: Lie, device: torch.device) -> tuple[Payload, Passed]:

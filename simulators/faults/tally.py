@@ -136,6 +136,7 @@ FAULTS = (
     _made("tally-made-line-ends", "2 lines of 3 rows -> of 3 rows and a separator", row_ends=True),
     _made("tally-made-frames-cut", "5 frames as 3 moments -> as 2", frames="floor"),
     _made("tally-made-ceil", "sides half to even -> up", rounding="ceil"),
+    _made("tally-made-half-up", "half a token of a side: to even -> up", rounding="half-up"),
     _made("tally-made-halves", "windows of a sound -> two halvings", sound="halves"),
     _made("tally-made-windows", "two halvings of a sound -> windows", sound="windows"),
     _one("tally-untold", "omission", lambda told: None, "[a b] -> [a]"),
