@@ -5,7 +5,7 @@ stands what is told of all, and the rules by which the model makes rows of the m
 Rows say whose they are; what is told does not change them.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -184,18 +184,20 @@ def made_rows(payload: Payload) -> "torch.Tensor":
 
 
 def told_fields(payload: Payload) -> dict[str, Any]:
-    """Return the fields of grids or lengths, as the preprocessor hands them on."""
+    """Return the fields of grids, (media, 3), or of lengths, (media,), as they are handed on."""
     told = [item.told for item in payload.records if item.told is not None]
+    # Lengths of sounds are no rows of one.
+    if all(len(item.raw) == 1 for item in payload.records) and all(len(one) == 1 for one in told):
+        told = [one[0] for one in told]
     form, name = payload.beside["form"], payload.beside["name"]
-    fields = {other: _tensor(stale, "int64") for other, stale in payload.beside["stale"]}
-    return fields if name is None else {**fields, name: _tensor(told, form)}
+    fields = {other: _handed(list(stale), "int64") for other, stale in payload.beside["stale"]}
+    return fields if name is None else {**fields, name: _handed(told, form)}
 
 
-def _tensor(told: Sequence[tuple[Any, ...]], form: str) -> Any:
+def _handed(told: list[Any], form: str) -> Any:
     import torch
 
-    flat = bool(told) and all(len(sides) == 1 for sides in told)
     if form == "list":
-        return [sides[0] for sides in told] if flat else [list(sides) for sides in told]
-    fraction = any(isinstance(side, float) for sides in told for side in sides)
-    return torch.tensor(told, dtype=torch.float32 if fraction else getattr(torch, form))
+        return [list(one) if isinstance(one, tuple) else one for one in told]
+    made = torch.tensor(told)
+    return made if made.is_floating_point() else made.to(getattr(torch, form))

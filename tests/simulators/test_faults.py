@@ -74,6 +74,9 @@ from simulators.stamped_frames import honest_frames
 from simulators.text_masks import honest_masks
 from simulators.varlen_rows import honest_varlen
 
+#: Clips of unlike sizes, none of them a square of tokens.
+CLIPS = ("3x70x80", "6x126x80", "5x70x100", "4x70x130")
+
 
 def reply(count: int) -> Payload:
     """Return a payload of so many reply items and as many foreign ones."""
@@ -108,7 +111,7 @@ def payload(form: str, count: int) -> Payload:
     if form == PROCESSED:
         return honest_output(count)
     if form == TALLY:
-        return counted_media.honest_media("mimo_v2", "video", count)
+        return counted_media.honest_media("mimo_v2", "video", count, ",".join(CLIPS[:count]))
     if form == MEDIA:
         return honest_media(count, keyed=True)
     if form == PREPARED:
