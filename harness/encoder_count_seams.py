@@ -84,6 +84,7 @@ _OF_GRIDS = (
     "tally-made-unmerged", "tally-made-class-token", "tally-made-line-ends", "tally-made-ceil",
 )  # fmt: skip
 _OF_CLIPS = ("tally-made-pooled", "tally-made-frames-cut", *_OF_GRIDS)
+#: Where the model's own name is among them, nothing changes.
 _OF_NAMES = ("tally-name-hws", "tally-name-thws", "tally-name-image", "tally-stale-*")
 _OF_KIMI = ("tally-kernel-one", *_OF_GRIDS)
 _MOVED = ("tally-frames-moved", "tally-pooled-moved", "tally-last-moved")
@@ -126,7 +127,11 @@ ENCODER_COUNT_SEAMS = (
         symbol="MMEncoder.batch_encode",
         dims=_DIMS,
         spaces=(
-            Space({"requests": ("2",), "each": ("1",)}, faults=(*_OF_GRIDS, *_OF_NAMES)),
+            Space(
+                {"requests": ("2",), "each": ("1",)},
+                faults=(*_OF_GRIDS, *_OF_NAMES),
+                without=("tally-name-image", "tally-stale-thw"),
+            ),
             Space({"requests": ("1",), "each": ("2",)}, faults=("tally-swapped", "tally-last-*")),
             Space(
                 {"model": ("kimi_vl", "kimi_k25"), "requests": ("2",), "each": ("1",)},
@@ -134,8 +139,15 @@ ENCODER_COUNT_SEAMS = (
                 without=("tally-model-unknown",),
             ),
             Space(
-                {"model": ("kimi_vl", "kimi_k25"), "requests": ("2",), "each": ("1",)},
+                {"model": ("kimi_vl",), "requests": ("2",), "each": ("1",)},
                 faults=_OF_NAMES,
+                without=("tally-name-hws", "tally-stale-hws"),
+                composites=_RENAMED[:2],
+            ),
+            Space(
+                {"model": ("kimi_k25",), "requests": ("2",), "each": ("1",)},
+                faults=_OF_NAMES,
+                without=("tally-name-thws", "tally-stale-thws"),
                 composites=_RENAMED,
             ),
             Space({"medium": ("video",), "requests": ("2",), "each": ("1",)}, faults=_OF_CLIPS),
@@ -161,7 +173,16 @@ ENCODER_COUNT_SEAMS = (
             ),
             Space(
                 {"model": ("unknown",), "medium": _MEDIA, "requests": ("1", "3"), "each": ("1",)},
-                faults=("tally-last-more", "tally-merge-one", "tally-made-class-token"),
+                faults=("tally-last-more", "tally-made-class-token"),
+            ),
+            Space(
+                {
+                    "model": ("unknown",),
+                    "medium": ("image", "video"),
+                    "requests": ("2",),
+                    "each": ("1",),
+                },
+                faults=("tally-merge-one",),
             ),
             Space(
                 {
