@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from contracts.releases import Span
 from harness.embedding_seams import EMBEDDING_SEAMS
 from harness.encoder_batch_seams import ENCODER_BATCH_SEAMS
+from harness.encoder_count_seams import ENCODER_COUNT_SEAMS
 from harness.encoder_link_seams import ENCODER_LINK_SEAMS
 from harness.encoder_route_seams import ENCODER_ROUTE_SEAMS
 from harness.encoder_seams import ENCODER_SEAMS
@@ -179,6 +180,7 @@ _TABLE = (
     *SHARD_SEAMS,
     *EMBEDDING_SEAMS,
     *ENCODER_SEAMS,
+    *ENCODER_COUNT_SEAMS,
     *ENCODER_BATCH_SEAMS,
     *ENCODER_LINK_SEAMS,
     *ENCODER_ROUTE_SEAMS,

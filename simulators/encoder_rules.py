@@ -53,7 +53,8 @@ class Rules:
     before: int = 0
     #: Whether each row of tokens ends in a separator.
     row_ends: bool = False
-    #: How a sound is shortened: halves (two halvings) or windows (of 100 feature frames).
+    #: How a sound is shortened: halves (two halvings), windows (of 100 feature frames) or kept (not
+    #: at all: its length is told in tokens).
     sound: str = "halves"
 
     @property
@@ -122,6 +123,8 @@ def tokens_of_clip(frames: int, size: Size, rules: Rules) -> int:
 
 def tokens_of_sound(length: int, rules: Rules) -> int:
     """Return how many tokens the encoder makes of a sound of so many feature frames."""
+    if rules.sound == "kept":
+        return rules.before + length
     if rules.sound == "halves":
         return rules.before + _half(_half(length) - 1)
     whole, rest = divmod(length, _WINDOW)

@@ -63,6 +63,9 @@ EMBEDDINGS = "embeddings"
 #: Form of a payload: one processor's output for a batch, its fields in one record, and beside it
 #: the `merge_size` that the processor says: see `simulators.processed_media`.
 PROCESSED = "processed"
+#: Form of a payload: pictures, clips or sounds, the grid or length that is told of each, and beside
+#: them the rules by which the model makes rows: see `simulators.counted_media`.
+TALLY = "tally"
 #: Form of a payload: items that a preprocessor keeps apart, and beside them their `grids`: see
 #: `simulators.media_items`.
 MEDIA = "media"

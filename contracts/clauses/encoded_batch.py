@@ -123,7 +123,7 @@ def walk_batch(
         if not is_whole(count):
             yield Violation(COUNT_WHOLE, f"counts[{index}]", "an int", str(count))
     if all(is_whole(count) for count in counts):
-        yield from _walk_announced(rows, counts, request)
+        yield from walk_announced(rows, counts, request)
     yield from walk_counts(counts, request["counts"])
     every = range(len(request["counts"]))
     yield from walk_identity(rows, every, request["counts"], owner_of)
@@ -136,9 +136,16 @@ def _walk_total(made: int, counts: Sequence[Any]) -> Iterator[Violation]:
         yield Violation(ROWS_COUNT, "rows", f"{total} rows", str(made), fields)
 
 
-def _walk_announced(
+def walk_announced(
     rows: Any, counts: Sequence[Any], request: Mapping[str, Any]
 ) -> Iterator[Violation]:
+    """Yield a violation for each request whose rows are not what was announced.
+
+    Args:
+        rows: What the encoder made, (tokens, width).
+        counts: Whole numbers, one for each item.
+        request: `items`, `names`, `width` and `dtype`: see `walk_batch`.
+    """
     made, width = flat_shape(rows)
     first_item, first_row = 0, 0
     for name, items in zip(request["names"], request["items"], strict=True):

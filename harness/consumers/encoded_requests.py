@@ -142,7 +142,9 @@ def _places(request: Mapping[str, Any]) -> dict[tuple[int, int], tuple[str, int]
 
 
 def _facts(name: str, data: Any, answer: Answer) -> dict[str, str]:
-    grids = [[int(side) for side in grid] for grid in data.grid_dim]
+    # A sound has a length, which is no list of sides.
+    sides = [torch.as_tensor(grid).reshape(-1).tolist() for grid in data.grid_dim]
+    grids = [[int(side) if side == int(side) else side for side in grid] for grid in sides]
     return {
         f"shape for {name}": str(list(data.embedding.shape)),
         f"dtype for {name}": str(data.dtype),

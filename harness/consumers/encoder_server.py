@@ -129,28 +129,30 @@ class EncoderServer:
             self._older(encoder, made)
         return encoder
 
-    def bare(self, feature: Callable[[Any], Any], cache: Any = None) -> Any:
+    def bare(self, feature: Callable[[Any], Any], cache: Any = None, medium: str = "image") -> Any:
         """Return an encoder that lacks a preprocessor.
 
         Args:
             feature: What the model makes of media items.
             cache: The prefix cache, if it is on.
+            medium: The one that the model takes: image, video or audio.
         """
         encoder = object.__new__(self.module.MMEncoder)
         encoder.rank, encoder.model_type, encoder.profiler = 0, _MODEL, None
-        encoder.model = without(Provided("the model", get_image_feature=feature), _OPTIONAL)
+        encoder.model = without(
+            Provided("the model", **{f"get_{medium}_feature": feature}), _OPTIONAL
+        )
         self._mm.enable_prefix_mm_cache = cache is not None
         encoder.mm_cache, encoder.mm_cache_lock = cache, asyncio.Lock()
         if self.splits_preprocessor:
-            self._state(encoder)
+            self._state(encoder, self.module.Modality[medium.upper()])
         else:
             encoder.embedding_to_send = {}
             settings = Provided("ServerArgs", enable_prefix_mm_cache=cache is not None)
             encoder.server_args = settings
         return encoder
 
-    def _state(self, encoder: Any) -> None:
-        modality = self.module.Modality.IMAGE
+    def _state(self, encoder: Any, modality: Any) -> None:
         self._give(meta_registry=self.module.EncoderMetaRegistry(
             wait_timeout=_WAIT_S, sweep_timeout=_WAIT_S
         ))  # fmt: skip

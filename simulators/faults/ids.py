@@ -5,8 +5,8 @@ from random import Random
 from typing import Any
 
 from contracts.clauses.prior_tokens import CODEBOOK_SIZE, END_OF_IMAGE
-from simulators.faults.fault import Change, Place
-from simulators.payload import Payload
+from simulators.faults.fault import Change, Fault, Place, each
+from simulators.payload import REPLY, Payload
 from simulators.reply_item import edited, with_ids, with_meta
 
 #: The first whole number that float32 cannot hold.
@@ -133,3 +133,78 @@ def beyond_float32(i: int) -> int:
 def nested(i: int) -> list[int]:
     """1 -> [1]"""
     return [i]
+
+
+# fmt: off
+#: The rows of these faults in the table.
+FAULTS = (
+    Fault("ids-null", "substitution", ids_become(lambda i: None), (REPLY,), each,
+          "a = 1 2 3 -> a = null", scope="ids"),
+    Fault("ids-missing", "omission", without("output_ids"), (REPLY,), each,
+          "{output_ids, ..} -> {..}", scope="ids"),
+    Fault("ids-empty", "truncation", ids_become(lambda i: []), (REPLY,), each,
+          "a = 1 2 3 -> a = nothing", scope="ids"),
+    Fault("ids-half", "truncation", ids_become(half), (REPLY,), each,
+          "a = 1 2 3 4 -> a = 1 2", scope="ids"),
+    Fault("ids-repeated", "duplication", ids_repeated, (REPLY,), each,
+          "a = 1 2 end -> a = 1 2 end 1 2 end", scope="ids"),
+    Fault("ids-shifted", "skew", ids_become(shifted), (REPLY,), each,
+          "a = 1 2 3 end -> a = 2 3 end 0", scope="ids"),
+    Fault("ids-front-lost", "skew", ids_become(front_lost), (REPLY,), each,
+          "a = 1 2 3 4 -> a = 3 4 0 0", scope="ids"),
+    Fault("ids-prompt-front", "skew", ids_prompt_front, (REPLY,), each,
+          "a = 1 2 end -> a = prompt 1 2 end", scope="ids"),
+    Fault("ids-ended-early", "truncation", ids_become(ended_early), (REPLY,), each,
+          "a = 1 2 3 end -> a = 1 end end end", scope="ids"),
+    Fault("ids-swapped", "reordering", ids_become(two_swapped), (REPLY,), each,
+          "a = 1 2 3 end -> a = 1 3 2 end", scope="ids"),
+    Fault("ids-reversed", "reordering", ids_become(lambda i: i[::-1]), (REPLY,), each,
+          "a = 1 2 3 -> a = 3 2 1", scope="ids"),
+    Fault("ids-few-distinct", "substitution", ids_become(few_distinct), (REPLY,), each,
+          "a = 1 2 3 4 -> a = 1 2 1 2", scope="ids"),
+    Fault("ids-beyond-codebook", "substitution", each_id(beyond_codebook), (REPLY,), each,
+          "a = 1 2 -> a = 16385 16386", scope="ids"),
+    Fault("ids-one-beyond", "substitution", ids_become(one_beyond), (REPLY,), each,
+          "a = 1 2 end -> a = 1 16384 end", scope="ids"),
+    Fault("ids-negative", "substitution", each_id(lambda i: -1), (REPLY,), each,
+          "a = 1 2 -> a = -1 -1", scope="ids"),
+    Fault("ids-bool", "substitution", each_id(lambda i: True), (REPLY,), each,
+          "a = 1 2 -> a = true true", scope="ids"),
+    Fault("ids-fraction", "substitution", each_id(fraction), (REPLY,), each,
+          "a = 1 2 -> a = 1.5 2.5", scope="ids"),
+    Fault("ids-whole-float", "substitution", each_id(float), (REPLY,), each,
+          "a = 1 2 -> a = 1.0 2.0", scope="ids"),
+    Fault("ids-beyond-float32", "substitution", each_id(ids.beyond_float32), (REPLY,), each,
+          "a = 1 2 -> a = 16777217 16777217", scope="ids"),
+    Fault("ids-beyond-int64", "substitution", each_id(lambda i: 2**63), (REPLY,), each,
+          "a = 1 2 -> a = 2**63 2**63", scope="ids"),
+    Fault("ids-digits", "substitution", each_id(str), (REPLY,), each,
+          'a = 1 2 -> a = "1" "2"', scope="ids"),
+    Fault("ids-nested", "substitution", each_id(nested), (REPLY,), each,
+          "a = 1 2 -> a = [1] [2]", scope="ids"),
+    Fault("ids-nulls", "substitution", each_id(lambda i: None), (REPLY,), each,
+          "a = 1 2 -> a = null null", scope="ids"),
+    Fault("ids-one-null", "substitution", ids_become(one_null), (REPLY,), each,
+          "a = 1 2 end -> a = 1 null end", scope="ids"),
+    Fault("ids-text", "substitution", ids_become(as_text), (REPLY,), each,
+          'a = 1 2 -> a = "aa"', scope="ids"),
+    Fault("ids-object", "substitution", ids_become(numbered), (REPLY,), each,
+          'a = 1 2 -> a = {"0": 1, "1": 2}', scope="ids"),
+    Fault("ids-number", "substitution", ids_become(len), (REPLY,), each,
+          "a = 1 2 -> a = 2", scope="ids"),
+    Fault("finish-stop", "substitution",
+          meta_becomes(finish_reason={"type": "stop", "matched": 16385}), (REPLY,), each,
+          "finished by length -> finished by a stop id", scope="ids", benign=True),
+    Fault("finish-error", "substitution",
+          meta_becomes(finish_reason={"type": "error"}), (REPLY,), each,
+          "finished by length -> finished by an error", scope="ids"),
+    Fault("meta-missing", "omission", without("meta_info"), (REPLY,), each,
+          "{meta_info, ..} -> {..}", scope="ids"),
+    Fault("meta-text", "substitution", meta_text, (REPLY,), each,
+          'meta_info {..} -> "ok"', scope="ids"),
+    Fault("meta-mismatch", "substitution", meta_becomes(prompt_tokens=9999), (REPLY,), each,
+          "7 prompt tokens -> 9999", scope="ids"),
+    Fault("meta-list", "substitution", meta_becomes(cached_tokens=[1]), (REPLY,), each,
+          "0 cached tokens -> [1]", scope="ids"),
+)
+# fmt: on

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import torch
 
+from simulators import counted_media
 from simulators.ar_server.asking import batch_request
 from simulators.assigned_items import honest_assignment
 from simulators.camera_rows import honest_camera
@@ -54,6 +55,7 @@ from simulators.payload import (
     SIZE,
     SPLITS,
     STATES,
+    TALLY,
     TENSORS,
     URLS,
     JsonItem,
@@ -75,6 +77,9 @@ from simulators.stamped_frames import honest_frames
 from simulators.stateful_sequences import Sizes, honest_sequences
 from simulators.text_masks import honest_masks
 from simulators.varlen_rows import honest_varlen
+
+#: Clips of unlike sizes, none of them a square of tokens.
+CLIPS = ("3x70x80", "6x126x80", "5x70x100", "4x70x130")
 
 
 def reply(count: int) -> Payload:
@@ -109,6 +114,8 @@ def payload(form: str, count: int) -> Payload:
         return honest_items(count)
     if form == PROCESSED:
         return honest_output(count)
+    if form == TALLY:
+        return counted_media.honest_media("mimo_v2", "video", count, ",".join(CLIPS[:count]))
     if form == MEDIA:
         return honest_media(count, keyed=True)
     if form == PREPARED:
