@@ -174,7 +174,7 @@ FAULTS = (
           "a = 1 2 -> a = 1.5 2.5", scope="ids"),
     Fault("ids-whole-float", "substitution", each_id(float), (REPLY,), each,
           "a = 1 2 -> a = 1.0 2.0", scope="ids"),
-    Fault("ids-beyond-float32", "substitution", each_id(ids.beyond_float32), (REPLY,), each,
+    Fault("ids-beyond-float32", "substitution", each_id(beyond_float32), (REPLY,), each,
           "a = 1 2 -> a = 16777217 16777217", scope="ids"),
     Fault("ids-beyond-int64", "substitution", each_id(lambda i: 2**63), (REPLY,), each,
           "a = 1 2 -> a = 2**63 2**63", scope="ids"),
