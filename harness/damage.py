@@ -12,18 +12,24 @@ from harness.verdict import Verdict
 
 
 class Damage(Enum):
-    """Kinds of damage; the order is that of their weight."""
+    """Kinds of damage, each with what it means; the order is that of their weight."""
 
-    LEAK = "another request's data"
-    HUNG = "no answer"
-    CRASHED = "a dead process"
-    MIXED = "data of another item, rank or place of the same request"
-    GARBAGE = "data that are nobody's"
-    LOST = "data that are missing"
-    MISPLACED = "own data out of place"
-    MISDESCRIBED = "false words about the data"
+    LEAK = ("cross-request leak", "another request's data")
+    HUNG = ("hang", "no answer")
+    CRASHED = ("crash", "a dead process")
+    MIXED = ("mix-up", "data of another item, rank or place of the same request")
+    GARBAGE = ("garbage", "data that are nobody's")
+    LOST = ("loss", "data that are missing")
+    MISPLACED = ("misplacement", "own data out of place")
+    MISDESCRIBED = ("misdescription", "false words about the data")
+
+    def __init__(self, word: str, meaning: str) -> None:
+        self.word = word
+        self.meaning = meaning
 
 
+#: Verdicts of what nobody noticed in time.
+HARMFUL = (Verdict.SILENT, Verdict.HUNG, Verdict.CRASHED)
 _OTHERS = re.compile(r"another (request|batch|head|stream|prompt|client)'s")
 _REQUEST = re.compile(r"(?<!\w)request (\d+)")
 _CARRIED = re.compile(r" carries (.*)")
@@ -41,6 +47,11 @@ def damage_of(verdict: Verdict, detail: str) -> Damage:
     order = list(Damage)
     found = [_of_place(part) for part in detail.split("; ")]
     return min(found, key=order.index)
+
+
+def told(verdict: Verdict, detail: str) -> Damage | None:
+    """Return the damage of a case, or None where its verdict tells of none."""
+    return damage_of(verdict, detail) if verdict in HARMFUL else None
 
 
 def _of_place(words: str) -> Damage:

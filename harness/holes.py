@@ -8,13 +8,11 @@ from dataclasses import dataclass
 
 from contracts.releases import RELEASES
 from harness.case import parse
-from harness.damage import Damage, damage_of, shows
+from harness.damage import HARMFUL, Damage, damage_of, shows
 from harness.errors import SnapshotError
 from harness.seams import SEAMS
 from harness.snapshot import Entry, read
 from harness.verdict import Verdict
-
-_OPEN = (Verdict.SILENT, Verdict.HUNG, Verdict.CRASHED)
 
 
 @dataclass(frozen=True)
@@ -59,7 +57,7 @@ def holes(release: str) -> list[Hole]:
     for seam in SEAMS:
         for line, entry in read(release, SEAMS[seam]).cases.items():
             verdict = Verdict(entry["verdict"])
-            if verdict in _OPEN:
+            if verdict in HARMFUL:
                 damage = damage_of(verdict, entry.get("detail", ""))
                 found.setdefault((seam, _first(entry), verdict, damage), []).append(line)
     known = {seam: _open_lines(seam, release) for seam in SEAMS}
@@ -86,7 +84,7 @@ def _open_lines(seam: str, release: str) -> dict[str, set[str]]:
             if one == release:
                 raise
             continue
-        there[one] = {line for line, entry in cases.items() if Verdict(entry["verdict"]) in _OPEN}
+        there[one] = {line for line, entry in cases.items() if Verdict(entry["verdict"]) in HARMFUL}
     return there
 
 

@@ -37,6 +37,7 @@ from simulators.stateful_sequences import slot_name
 
 _HELION = "sglang.kernels.ops.attention.helion"
 _KERNEL = "_helion_fused_recurrent_kda_packed_decode"
+_WHY = "Helion's kernels need Helion, and a card that it compiles for"
 _ENTRIES = {
     "gdn": "fused_recurrent_gated_delta_rule_packed_decode",
     "kda": "fused_recurrent_kda_packed_decode",
@@ -65,9 +66,8 @@ class KernelGdnPacked:
             return
         helion = upstream.load(Needs(name, (_HELION,)))
         if device == "cpu" or not has_helion:
-            why = "Helion compiles for a card" if has_helion else "Helion is not installed"
             kernels = [n for n in names(helion) if n.startswith(_KERNEL) and n[-5:] != "_body"]
-            bar_all(helion, kernels, why)
+            bar_all(helion, kernels, _WHY)
         self._modules["helion"] = helion
 
     def close(self) -> None:

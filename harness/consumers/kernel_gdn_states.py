@@ -45,6 +45,7 @@ _CHUNK_PARTS = tuple(
     for name in ("index", "cumsum", "l2norm", "wy_fast", "chunk_delta_h", "chunk_fwd", "chunk_o")
 )
 _CHUNK_KERNELS = ("chunk_local_cumsum", "l2norm_fwd")
+_WHY = "chunk's kernels take block pointers, with which Triton's interpreter cannot be trusted"
 _NEEDS = ("block pointer bfloat16", "dot bfloat16")
 #: Stands in the margins of slots and starts: what is read there leads to other margins.
 _POISON = -1
@@ -65,7 +66,7 @@ class KernelGdnStates:
         self._recurrent = load_fla(upstream, module, device)
         self._chunk = load_fla(upstream, _CHUNK, device, _CHUNK_PARTS)
         if device == "cpu":
-            bar_all(self._chunk, _CHUNK_KERNELS, trust().lacks(_NEEDS))
+            bar_all(self._chunk, _CHUNK_KERNELS, _WHY if trust().lacks(_NEEDS) else "")
 
     def close(self) -> None:
         """Do nothing: nothing was started."""

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from contracts import CONTRACTS
+from harness.damage import Damage, told
 from harness.result import CaseResult
 from harness.runner import Report
 from harness.seams import SEAMS
@@ -83,13 +84,21 @@ def counted(pairs: Iterable[tuple[object, int]]) -> str:
 
 
 def totals(report: Report) -> str:
-    """Return the closing lines: how many cases and verdicts, then the promises."""
+    """Return the closing lines: cases and verdicts, the promises, and what damage was done."""
     verdicts = report.verdicts
     promises = report.promises
     said = counted((v, verdicts[v]) for v in SEVERITY if verdicts[v])
     kept = counted((p, promises[p]) for p in Promise)
     cases = "1 case" if len(report.results) == 1 else f"{len(report.results)} cases"
-    return f"{cases}: {said}.\nPromises: {kept}."
+    harm = damages(report)
+    done = [f"Damage: {counted((d.word, n) for d, n in harm)}."] if harm else []
+    return "\n".join([f"{cases}: {said}.", f"Promises: {kept}.", *done])
+
+
+def damages(report: Report) -> list[tuple[Damage, int]]:
+    """Return how often each damage was done, the worst first."""
+    found = Counter(told(result.verdict, result.detail) for result in report.results)
+    return [(damage, found[damage]) for damage in Damage if found[damage]]
 
 
 def broken(report: Report) -> list[CaseResult]:

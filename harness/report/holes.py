@@ -17,7 +17,7 @@ def rows(found: Sequence[Hole]) -> list[dict[str, Any]]:
     """Return one row for each hole."""
     return [
         {
-            "damage": hole.damage.value,
+            "damage": hole.damage.word,
             "seam": hole.seam,
             "clause": hole.clause,
             "verdict": str(hole.verdict),
@@ -51,7 +51,8 @@ def page(release: str, found: Sequence[Hole]) -> str:
     for damage, of_damage in groupby(found, lambda hole: hole.damage):
         same = list(of_damage)
         count = sum(len(hole.lines) for hole in same)
-        lines += ["", f"## {damage.value[0].upper()}{damage.value[1:]}: {count:,} cases"]
+        lines += ["", f"## {damage.word.capitalize()}: {count:,} cases", ""]
+        lines += [f"{damage.meaning[0].upper()}{damage.meaning[1:]}."]
         for seam, of_seam in groupby(same, lambda hole: hole.seam):
             lines += _of_seam(seam, list(of_seam))
     return "\n".join(lines) + "\n"

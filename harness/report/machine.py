@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+from harness.damage import told
 from harness.device import Device
 from harness.result import CaseResult
 from harness.runner import Report
@@ -34,6 +35,7 @@ def device_document(device: Device) -> dict[str, Any]:
 
 def case_document(result: CaseResult) -> dict[str, Any]:
     """Return one case as JSON values."""
+    harm = told(result.verdict, result.detail)
     return {
         "seam": result.seam,
         "fault": result.fault,
@@ -45,6 +47,7 @@ def case_document(result: CaseResult) -> dict[str, Any]:
         "raised_by": result.raised_by,
         "clauses": list(result.clauses),
         "detail": result.detail,
+        "damage": harm.word if harm else None,
         "seconds": round(result.seconds, 6),
     }
 

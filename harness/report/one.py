@@ -7,6 +7,7 @@ from rich.markup import escape
 
 from contracts import CONTRACTS
 from harness.case import Case
+from harness.damage import shows, told
 from harness.device import Device
 from harness.given_faults import fault_named
 from harness.report.machine import case_document, device_document
@@ -68,6 +69,8 @@ def show(tree: Tree, device: Device, case: Case, result: CaseResult, out: Consol
     for rank in result.ranks:
         line("did", rank)
     line("verdict", f"{result.verdict}{': ' + result.detail if result.detail else ''}")
+    if harm := told(result.verdict, result.detail):
+        line("damage", f"{harm.word}: {shows(result.seam, harm)}")
     line("promise", str(result.promise or "none"))
     line("seconds", f"{result.seconds:.4f}")
 

@@ -224,7 +224,9 @@ def test_json_has_every_key(newest: Any) -> None:
     assert (report["release"], report["source"]) == (NEWEST, NEWEST)
     assert (report["mode"], report["device"]) == ("hermetic", "cpu")
     assert [case["case"] for case in report["cases"]] == wanted
-    assert all({*keys, "detail", "seconds"} <= set(case) for case in report["cases"])
+    assert all({*keys, "detail", "seconds", "damage"} <= set(case) for case in report["cases"])
+    harmed = {case["verdict"] for case in report["cases"] if case["damage"]}
+    assert harmed <= {"silent", "hung", "crashed"}
     assert {case["verdict"] for case in report["cases"]} <= set(Verdict)
     assert {case["promise"] for case in report["cases"]} == {"kept", "open"}
     assert sum(report["summary"]["verdicts"].values()) == len(wanted)

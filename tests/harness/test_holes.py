@@ -8,7 +8,7 @@ import pytest
 
 from contracts.releases import NEWEST, RELEASES
 from harness.case import parse
-from harness.damage import Damage, damage_of, shows
+from harness.damage import Damage, damage_of, shows, told
 from harness.holes import Hole, holes
 from harness.report.holes import page, rows
 from harness.seams import SEAMS
@@ -84,6 +84,13 @@ def test_rows_tell_the_same_to_a_machine(found: list[Hole]) -> None:
 def test_the_damage_is_the_worst_that_the_words_tell(words: str, damage: Damage) -> None:
     """The words are those of the oracle; another request's data are the worst."""
     assert damage_of(Verdict.SILENT, words) is damage
+
+
+def test_what_was_refused_did_no_damage() -> None:
+    """Nor what was tolerated, whatever its words."""
+    assert told(Verdict.REFUSED, "") is None
+    assert told(Verdict.MISREPORTED, "request 0 carries request 1's rows") is None
+    assert told(Verdict.SILENT, "request 0 is empty") is Damage.LOST
 
 
 def test_a_death_and_a_hang_need_no_words() -> None:

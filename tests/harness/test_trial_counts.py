@@ -64,7 +64,7 @@ TRIED = {
     ),
     "a row of another request": (
         "encoder-stage --counts 2,4 --rows 3,3", Verdict.SILENT, Promise.OPEN,
-        ["request 1 carries rows of request 0"],
+        ["request 1 carries rows of request 0", "damage cross-request leak: A user is answered"],
     ),
     "two pictures a request": (
         "encoder-stage --counts 2,4,5,1 --rows 2,4,6,1 --set each=2", Verdict.REFUSED,
@@ -103,6 +103,7 @@ def test_a_release_without_the_guard_cuts_in_silence() -> None:
     assert (case["verdict"], case["promise"]) == ("silent", "open")
     assert case["case"] == "try encoder-slice --counts 2,4 --rows 5"
     assert "lacks row" in case["detail"]
+    assert case["damage"] == "loss"
 
 
 @pytest.mark.parametrize(
