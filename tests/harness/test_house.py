@@ -174,6 +174,13 @@ def test_the_readme_and_ci_call_one_test_command() -> None:
     assert line in (REPOSITORY / ".github/workflows/ci.yml").read_text()
 
 
+def test_the_readme_has_every_seam() -> None:
+    """A row for each, so that nobody has to look into the table of the code."""
+    text = (REPOSITORY / "README.md").read_text()
+
+    assert [name for name in SEAMS if f"\n| `{name}` | " not in text] == []
+
+
 def test_every_file_that_the_documents_name_is_there() -> None:
     """A document that points nowhere is mended or removed."""
     documents = [*REPOSITORY.glob("*.md"), *(REPOSITORY / "docs").rglob("*.md")]
