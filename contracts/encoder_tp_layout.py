@@ -49,6 +49,7 @@ _PREPARES = (
     "MMEncoder._prepare_encode_context",
     "EncoderPreprocessOutput.__init__",
     "EncoderPreprocessor._get_mm_grid_dim",
+    "EncoderPreprocessor._kimi_hw_from_patch_grid",
     "_get_mm_feature",
 )
 

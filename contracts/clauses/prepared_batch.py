@@ -27,7 +27,11 @@ _UNWRITTEN = "NotImplementedError"
 
 
 #: What the preprocessor itself refuses while it reads the media.
-_READING = ("EncoderPreprocessor._get_mm_grid_dim", "EncoderPreprocessOutput.__init__")
+_READING = (
+    "EncoderPreprocessor._get_mm_grid_dim",
+    "EncoderPreprocessor._kimi_hw_from_patch_grid",
+    "EncoderPreprocessOutput.__init__",
+)
 
 
 def _failed(
