@@ -52,7 +52,7 @@ WORDED = [
 #: Cases of one guard that are run on a tree.
 _FEW = 3
 #: Cases of one guard that are run where it has to be seen that none is refused any more.
-_SOME = 10
+_SOME = 6
 #: Seams with fewer cases are checked whole.
 _FEW_OF = 95
 

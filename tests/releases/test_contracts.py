@@ -1,9 +1,12 @@
 """What each release does, held against the committed snapshots."""
 
+import os
+import pickle
 from pathlib import Path
 from typing import Any
 
 import pytest
+from filelock import FileLock
 from syrupy.assertion import SnapshotAssertion
 from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 
@@ -42,9 +45,18 @@ def extension(release: str) -> type[SingleFileSnapshotExtension]:
 
 
 @pytest.fixture(scope="module")
-def report(release: str) -> Report:
-    """What the release does with every case."""
-    return check(release)
+def report(release: str, tmp_path_factory: pytest.TempPathFactory) -> Report:
+    """What the release does with every case; xdist's workers share one check of each release."""
+    if "PYTEST_XDIST_WORKER" not in os.environ:
+        return check(release)
+    kept = tmp_path_factory.getbasetemp().parent / f"report-{release}.pickle"
+    with FileLock(kept.with_suffix(".lock")):
+        if not kept.is_file():
+            beside = kept.with_suffix(".writing")
+            beside.write_bytes(pickle.dumps(check(release)))
+            beside.replace(kept)
+        found: Report = pickle.loads(kept.read_bytes())
+    return found
 
 
 @pytest.mark.parametrize("seam", SEAMS)
