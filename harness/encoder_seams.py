@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from contracts.releases import Span
 from harness.seam import Dim, Seam, Space, either, listed_or, one_of, size, whole_number
-from simulators.encoder import MOST_TOKENS
+from simulators.encoder import MOST_TOKENS, WIDTH
 from simulators.payload import EMBEDDINGS, PROCESSED
 
 _DISAGGREGATION = "sglang.srt.disaggregation"
@@ -31,6 +31,8 @@ _ENTRY = Dim(
     "forward or cached: whether a prefix cache has the rows", one_of("forward", "cached"), "forward"
 )
 _REQUESTS = Dim("a count of requests, 1 to 8", whole_number(1, 8))
+#: No wider than a large model's hidden size: with many tokens, what a card has to do.
+_WIDTH = Dim("columns of an embedding, 8 to 16384", whole_number(WIDTH, 16384), str(WIDTH))
 _EACH = Dim("items of each request, 1 to 4", whole_number(1, 4))
 
 
@@ -99,7 +101,12 @@ ENCODER_SEAMS = (
         forms=(EMBEDDINGS,),
         modules=SERVER,
         symbol="MMEncoder.slice_embedding",
-        dims={"records": _ITEMS, "pictures": _PICTURES, "missing": _MISSING},
+        dims={
+            "records": _ITEMS,
+            "pictures": _PICTURES,
+            "missing": _MISSING,
+            "width": _WIDTH,
+        },
         spaces=(
             Space({"records": ("3",)}, without=_OF_TINY, composites=_ROWS_AND_COUNTS),
             Space(
@@ -124,7 +131,7 @@ ENCODER_SEAMS = (
         forms=(EMBEDDINGS,),
         modules=SERVER,
         symbol="MMEncoder.encode",
-        dims={"records": _ITEMS, "pictures": _PICTURES, "entry": _ENTRY},
+        dims={"records": _ITEMS, "pictures": _PICTURES, "entry": _ENTRY, "width": _WIDTH},
         spaces=(
             Space({"records": ("1", "2")}, without=_OF_TINY, composites=_ROWS_AND_COUNTS),
             Space(
@@ -145,7 +152,7 @@ ENCODER_SEAMS = (
         forms=(EMBEDDINGS,),
         modules=SERVER,
         symbol="MMEncoder.batch_encode",
-        dims={"requests": _REQUESTS, "each": _EACH, "pictures": _PICTURES},
+        dims={"requests": _REQUESTS, "each": _EACH, "pictures": _PICTURES, "width": _WIDTH},
         spaces=(
             Space(
                 {"requests": ("2",), "each": ("1",)}, without=_OF_TINY, composites=_ROWS_AND_COUNTS

@@ -32,7 +32,7 @@ def _strided(rows: Sequence[Any]) -> Any:
     import torch
 
     joined = _joined(rows)
-    return torch.cat([joined, joined], dim=1)[:, :WIDTH]
+    return torch.cat([joined, joined], dim=1)[:, : joined.shape[1]]
 
 
 def _wider(rows: Sequence[Any]) -> Any:
@@ -47,11 +47,11 @@ FORMS: dict[str, Callable[[Sequence[Any]], Any]] = {
     "flat": _joined,
     "strided": _strided,
     "cube": lambda rows: _joined(rows).unsqueeze(1),
-    "folded": lambda rows: _joined(rows).reshape(-1, 2, WIDTH // 2),
+    "folded": lambda rows: _joined(rows).unflatten(1, (2, -1)),
     "padded": _padded,
     "transposed": lambda rows: _joined(rows).t(),
     "wider": _wider,
-    "narrower": lambda rows: _joined(rows)[:, : WIDTH // 2],
+    "narrower": lambda rows: _joined(rows)[:, : _joined(rows).shape[1] // 2],
     "float16": _cast("float16"),
     "bfloat16": _cast("bfloat16"),
     "float64": _cast("float64"),

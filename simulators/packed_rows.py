@@ -7,17 +7,18 @@ eight columns of a row, and again in each eight that follow, so that no column c
 
 The slot is the item's index, the mix is of its owner, its occurrence and the position
 (`simulators.stamp.mix`). A digit is 1 to 256, which bfloat16, float16, float32 and the integers
-hold exactly; a row of zeros therefore carries no stamp. The rows of `simulators.encoder` and
-`simulators.part_rows` have eight columns too, but hold 128 or 255 owners at most, and no
-occurrence; a million rows need more.
+hold exactly; a row of zeros therefore carries no stamp.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from contracts.contract import Origin
-from simulators.stamp import mix
+from simulators.stamp import mix, mix_torch
+
+if TYPE_CHECKING:
+    import torch
 
 #: Columns until the digits begin anew; no row is narrower.
 PERIOD = 8
@@ -45,6 +46,23 @@ def digits_of(slot: int, item: Item, position: int) -> tuple[int, ...]:
     mixed = mix(item.owner, item.occurrence, position) % (1 << 24)
     word = slot | position << _SLOT_BITS | mixed << _SLOT_BITS + _POSITION_BITS
     return tuple(1 + digit for digit in word.to_bytes(PERIOD, "little"))
+
+
+def stamped_rows(slot: int, item: Item, width: int = PERIOD) -> "torch.Tensor":
+    """Return the rows of one item, (item.count, width), float32 on the CPU.
+
+    Args:
+        slot: The item's index among those that a reader knows.
+        item: Whose rows, and which of them.
+        width: Columns, at least `PERIOD`.
+    """
+    import torch
+
+    positions = item.first + torch.arange(item.count)
+    mixed = mix_torch(item.owner, item.occurrence, positions) % (1 << 24)
+    word = slot | positions << _SLOT_BITS | mixed << _SLOT_BITS + _POSITION_BITS
+    digits = 1 + (word[:, None] >> 8 * torch.arange(PERIOD) & 255).float()
+    return digits.repeat(1, -(-width // PERIOD))[:, :width].contiguous()
 
 
 class PackedReader:

@@ -48,12 +48,12 @@ def walk_identity(
         rows: What the encoder made for the chosen items, one after the other.
         chosen: Indices of the items.
         asked: The count of each item of the batch.
-        owner_of: Reads the stamps of a list of rows.
+        owner_of: Reads the stamps of a matrix of rows.
     """
     if owner_of is None:
         yield Unchecked(ROW_IDENTITY, "whose rows they are can be told only by a stamp reader")
         return
-    origins = owner_of(rows.reshape(-1, rows.shape[-1]).tolist())
+    origins = owner_of(rows.reshape(-1, rows.shape[-1]))
     wanted = [(item, position) for item in chosen for position in range(asked[item])]
     for index, want in enumerate(wanted):
         got = origins[index] if index < len(origins) else None

@@ -7,7 +7,8 @@ from pathlib import Path
 from random import Random
 from typing import Any, Protocol
 
-from harness.outcome import NOTHING, Ending, Outcome, Passed, Raised, Run, Span, Whose
+from harness.outcome import Ending, Outcome, Passed, Raised, Run, Span, Whose
+from harness.stretches import spans_between, stretched
 from harness.upstream.loading import Upstream
 from harness.upstream.stub_names import HIDDEN
 from harness.upstream.stubs import is_stub
@@ -153,21 +154,4 @@ def spans(
         has: Whose each token is; where it is shorter, there is nothing.
         unit: What the tokens are called in words.
     """
-    found: list[Span] = []
-    for index, want in enumerate(wants):
-        got = has[index] if index < len(has) else NOTHING
-        last = found[-1] if found else None
-        if last is not None and _continues(last, want, got):
-            found[-1] = Span(place, last.first, last.count + 1, last.wants, last.has, unit)
-        else:
-            found.append(Span(place, index, 1, want, got, unit))
-    return tuple(found)
-
-
-def _continues(span: Span, want: Whose, got: Whose | None) -> bool:
-    if want != Whose(span.wants.owner, span.wants.position + span.count):
-        return False
-    if got in (None, NOTHING) or span.has in (None, NOTHING):
-        return got == span.has
-    assert span.has is not None
-    return got == Whose(span.has.owner, span.has.position + span.count)
+    return spans_between(place, stretched(wants), stretched(has), unit)

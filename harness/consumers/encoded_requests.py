@@ -7,17 +7,18 @@ a refusal that is returned. It is read with what is staged for the request, from
 import asyncio
 from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import replace
-from itertools import accumulate
 from typing import Any
 
 import torch
 
-from contracts.contract import RETURNED, Origin
-from harness.consumers.consumer import Lie, Output, spans
+from contracts.contract import RETURNED
+from harness.consumers.consumer import Lie, Output
+from harness.consumers.embedding_provenance import provenance
 from harness.consumers.encoder_server import DTYPE, EncoderServer, Made
 from harness.outcome import Ending, Outcome, Passed, Raised, Span, Whose
+from harness.stretches import Stretch, spans_between
 from simulators.encoded_forms import returned_rows
-from simulators.encoder import WIDTH, honest_items, owner_of
+from simulators.encoder import honest_items
 from simulators.payload import Payload
 
 #: (bytes, rows, width, error, code), as upstream answers.
@@ -25,17 +26,18 @@ Answer = tuple[int, int, int, str | None, int | None]
 
 
 def passed_batch(
-    layout: Sequence[int], pictures: str, lie: Lie, device: torch.device
+    layout: Sequence[int], dims: Mapping[str, str], lie: Lie, device: torch.device
 ) -> tuple[Payload, Passed]:
     """Return a batch under a lie, as a payload and as it passes.
 
     Args:
         layout: How many items each request has.
-        pictures: How large they are: `unlike`, `alike`, or the tokens of each.
+        dims: A case's `pictures`, see `simulators.encoder.sizes_of`, and `width` of a row.
         lie: What is done to the honest payload.
         device: Where the model's rows are.
     """
-    honest = honest_items(sum(layout), pictures)
+    width = int(dims["width"])
+    honest = honest_items(sum(layout), dims["pictures"], width)
     payload = lie.told(honest)
     rows = returned_rows(payload)
     if isinstance(rows, torch.Tensor):
@@ -45,15 +47,16 @@ def passed_batch(
         "counts": [item.count for item in honest.records],
         "items": list(layout),
         "names": [request_name(index) for index in range(len(layout))],
-        "width": WIDTH,
+        "width": width,
         "dtype": str(DTYPE),
     }
-    return payload, Passed(told, request, owner_of)
+    return payload, Passed(told, request, provenance(width))
 
 
 def made_of(payload: Payload, passed: Passed) -> Made:
     """Return what preprocessor and model give for a batch."""
-    return Made(payload.records, passed.request["items"], lambda: passed.payload["rows"])
+    request = passed.request
+    return Made(payload.records, request["items"], lambda: passed.payload["rows"], request["width"])
 
 
 def request_name(index: int) -> str:
@@ -107,38 +110,41 @@ def _staged(server: EncoderServer, encoder: Any) -> dict[str, Any]:
 
 
 def _of_request(name: str, rows: torch.Tensor, request: Mapping[str, Any]) -> tuple[Span, ...]:
-    places = _places(request)
-    wants = [Whose(name, position) for owner, position in places.values() if owner == name]
-    has: list[Whose | None] = []
-    for origin in owner_of(rows.reshape(-1, rows.shape[-1]).tolist()):
+    firsts = _firsts(request)
+    has: list[Stretch] = []
+    for origin, count in provenance(request["width"]).runs(rows.reshape(-1, rows.shape[-1])):
         if origin is None or isinstance(origin.owner, str):
-            has.append(None if origin is None else Whose(str(origin.owner), origin.position))
-        else:
-            has.append(Whose(*places.get((origin.owner, origin.position), _spare(request, origin))))
+            known = None if origin is None else Whose(str(origin.owner), origin.position)
+            has.append(Stretch(known, count))
+            continue
+        owner, position = int(origin.owner), origin.position
+        request_of, first = firsts[owner]
+        inside = max(0, min(count, request["counts"][owner] - position))
+        has.append(Stretch(Whose(request_of, first + position), inside))
+        # A row that no picture should have stands behind all rows of the request.
+        beyond = sum(request["counts"]) + position + inside
+        has.append(Stretch(Whose(request_of, beyond), count - inside))
+    own = sum(
+        count
+        for (request_of, _), count in zip(firsts, request["counts"], strict=True)
+        if request_of == name
+    )
     # Rows beyond its own are another's, and must be seen as such.
-    wants += [Whose(name, position) for position in range(len(wants), len(has))]
-    return spans(name, wants, has, unit="rows")
+    total = max(own, sum(one.count for one in has))
+    return spans_between(name, [Stretch(Whose(name, 0), total)], has, "rows")
 
 
-def _spare(request: Mapping[str, Any], origin: Origin) -> tuple[str, int]:
-    """Return the request of a row that no picture should have: behind all rows of the request."""
-    ends = accumulate(request["items"])
-    index = next(i for i, end in enumerate(ends) if int(origin.owner) < end)
-    return request["names"][index], sum(request["counts"]) + origin.position
-
-
-def _places(request: Mapping[str, Any]) -> dict[tuple[int, int], tuple[str, int]]:
-    """Return the request of each row of each item, and where in the request it stands."""
-    places: dict[tuple[int, int], tuple[str, int]] = {}
+def _firsts(request: Mapping[str, Any]) -> list[tuple[str, int]]:
+    """Return of each item its request, and where in the request its first row stands."""
+    firsts: list[tuple[str, int]] = []
     item = 0
     for name, items in zip(request["names"], request["items"], strict=True):
         row = 0
         for owner in range(item, item + items):
-            for position in range(request["counts"][owner]):
-                places[owner, position] = (name, row)
-                row += 1
+            firsts.append((name, row))
+            row += request["counts"][owner]
         item += items
-    return places
+    return firsts
 
 
 def _facts(name: str, data: Any, answer: Answer) -> dict[str, str]:

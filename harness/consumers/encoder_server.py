@@ -80,6 +80,8 @@ class Made:
     layout: Sequence[int]
     #: Returns what the encoder makes.
     rows: Callable[[], Any]
+    #: Columns of the model's rows, as the server knows them.
+    width: int = WIDTH
 
 
 class EncoderServer:
@@ -124,6 +126,7 @@ class EncoderServer:
         """
         encoder = self.bare(lambda items: made.rows(), cache)
         if self.splits_preprocessor:
+            encoder._embedding_dims = dict.fromkeys(encoder._embedding_dims, made.width)
             self._newer(encoder, made)
         else:
             self._older(encoder, made)

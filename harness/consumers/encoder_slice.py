@@ -12,12 +12,14 @@ from typing import Any
 
 import torch
 
-from harness.consumers.consumer import Lie, Output, outcome_of, spans
+from harness.consumers.consumer import Lie, Output, outcome_of
+from harness.consumers.embedding_provenance import item_name, provenance
 from harness.consumers.encoder_server import DTYPE, EncoderServer, Made, told_grids
 from harness.outcome import Passed, Run, Span, Whose
+from harness.stretches import Stretch, spans_between
 from harness.upstream.loading import Upstream
 from simulators.encoded_forms import returned_rows
-from simulators.encoder import WIDTH, honest_items, owner_of
+from simulators.encoder import honest_items
 from simulators.payload import Payload
 
 
@@ -39,7 +41,8 @@ class EncoderSlice:
         """Return the embeddings that upstream cut."""
         payload, passed = self._passed(dims, lie)
         rows, chosen = passed.payload["rows"], passed.request["chosen"]
-        made = Made(payload.records, [len(payload.records)], lambda: rows)
+        layout, width = [len(payload.records)], passed.request["width"]
+        made = Made(payload.records, layout, lambda: rows, width)
         encoder = self._server.encoder(made)
 
         def call() -> Output:
@@ -65,7 +68,8 @@ class EncoderSlice:
 
     def _passed(self, dims: Mapping[str, str], lie: Lie) -> tuple[Payload, Passed]:
         count = int(dims["records"])
-        honest = honest_items(count, dims["pictures"])
+        width = int(dims["width"])
+        honest = honest_items(count, dims["pictures"], width)
         payload = lie.told(honest)
         chosen = list(range(0, count, 1 if dims["missing"] == "all" else 2))
         rows = returned_rows(payload, chosen)
@@ -75,32 +79,22 @@ class EncoderSlice:
         request = {
             "counts": [item.count for item in honest.records],
             "chosen": chosen,
-            "width": WIDTH,
+            "width": width,
             "dtype": str(DTYPE),
         }
-        return payload, Passed(told, request, owner_of)
+        return payload, Passed(told, request, provenance(width))
 
 
 def _read(cut: Sequence[torch.Tensor], request: Mapping[str, Any]) -> Output:
     found: list[Span] = []
     facts = {"count of embeddings": str(len(cut))}
+    reader = provenance(request["width"])
     for item, embedding in zip(request["chosen"], cut, strict=False):
-        place = f"item {item}"
-        has = owners(embedding)
+        place = item_name(item)
+        has = reader.stretches(embedding, item_name)
         # Rows beyond its own are another's, and must be seen as such.
-        count = max(request["counts"][item], len(has))
-        wants = [Whose(place, position) for position in range(count)]
-        found += spans(place, wants, has, unit="rows")
+        count = max(request["counts"][item], sum(one.count for one in has))
+        found += spans_between(place, [Stretch(Whose(place, 0), count)], has, "rows")
         facts[f"shape of {place}"] = str(tuple(embedding.shape))
         facts[f"dtype of {place}"] = str(embedding.dtype)
     return Output(tuple(found), facts, list(cut))
-
-
-def owners(embedding: torch.Tensor) -> list[Whose | None]:
-    """Return whose each row of an embedding is."""
-    origins = owner_of(embedding.tolist())
-    return [Whose(_named(o.owner), o.position) if o is not None else None for o in origins]
-
-
-def _named(owner: int | str) -> str:
-    return f"item {owner}" if isinstance(owner, int) else owner

@@ -55,4 +55,4 @@ class EncoderStage:
 
     def _passed(self, dims: Mapping[str, str], lie: Lie) -> tuple[Payload, Passed]:
         layout = [int(dims["each"])] * int(dims["requests"])
-        return passed_batch(layout, dims["pictures"], lie, self._server.device)
+        return passed_batch(layout, dims, lie, self._server.device)

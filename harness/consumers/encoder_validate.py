@@ -23,10 +23,9 @@ from harness.consumers.encoded_requests import (
     read_staged,
     with_refusals,
 )
-from harness.consumers.encoder_server import EncoderServer, Made
+from harness.consumers.encoder_server import EncoderServer
 from harness.outcome import Passed, Run
 from harness.upstream.loading import Upstream
-from simulators.encoder import WIDTH
 from simulators.payload import Payload
 
 #: Bytes that the prefix cache may hold.
@@ -68,17 +67,16 @@ class EncoderValidate:
     def _filled(self, dims: Mapping[str, str], passed: Passed) -> Any:
         """Return a prefix cache with the request's rows, in place of the honest ones."""
         cache = self._server.module.MultiModalStaticCache(_CACHE_BYTES)
-        rows = passed.payload["rows"]
+        rows, width = passed.payload["rows"], passed.request["width"]
         honest_payload, honest = self._passed(dims, Lie((), None))  # type: ignore[arg-type]
-        made = Made(honest_payload.records, honest.request["items"], lambda: honest.payload["rows"])
-        self._encode(self._server.encoder(made, cache), honest)
+        self._encode(self._server.encoder(made_of(honest_payload, honest), cache), honest)
         if isinstance(rows, torch.Tensor):
             # As it is stored: flat, and on the CPU.
-            flat = rows.cpu().reshape(-1, rows.shape[-1] if rows.dim() > 1 else WIDTH)
+            flat = rows.cpu().reshape(-1, rows.shape[-1] if rows.dim() > 1 else width)
             for entry in cache.mm_cache.values():
                 entry.embedding = flat
         return cache
 
     def _passed(self, dims: Mapping[str, str], lie: Lie) -> tuple[Payload, Passed]:
         layout = [int(dims["records"])]
-        return passed_batch(layout, dims["pictures"], lie, self._server.device)
+        return passed_batch(layout, dims, lie, self._server.device)

@@ -112,6 +112,11 @@ def audit_rows(rows: torch.Tensor, table: ItemTable) -> Audit:
     Raises:
         ValueError: if `rows` has another form or dtype.
     """
+    return tallied(read_rows(rows, table), table)
+
+
+def read_rows(rows: torch.Tensor, table: ItemTable) -> Reading:
+    """Return what each row is, before it is counted; for the arguments see `audit_rows`."""
     check_rows(rows, table)
     count, width = rows.shape
     reading = Reading(
@@ -127,13 +132,32 @@ def audit_rows(rows: torch.Tensor, table: ItemTable) -> Audit:
             STEPS=steps_of(table.ours), ROWS=tall, PERIODS=periods,
             BLOCKS=triton.cdiv(width, PERIOD * periods),
         )  # fmt: skip
-    return tallied(reading, table)
+    return reading
 
 
 def audit_rows_torch(rows: torch.Tensor, table: ItemTable) -> Audit:
     """Return what `audit_rows` returns, in eager torch on any device."""
+    targets, known, slots = _read_torch(rows, table)
+    places = torch.arange(len(rows), device=rows.device)
+    kinds = torch.full((len(rows),), CORRUPTED, dtype=torch.int8, device=rows.device)
+    kinds[known] = FOREIGN
+    mine = known & (slots == slots_of_places(len(rows), table)) & (slots < table.ours)
+    kinds[mine] = SHIFTED
+    kinds[mine & (targets == places)] = RIGHT
+    return tallied_torch(kinds, targets, table)
+
+
+def read_targets_torch(rows: torch.Tensor, table: ItemTable) -> torch.Tensor:
+    """Return the targets that `read_rows` returns, in eager torch on any device."""
+    return _read_torch(rows, table)[0]
+
+
+def _read_torch(
+    rows: torch.Tensor, table: ItemTable
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Return of each row which one of the table it is, whether it is known, and its slot."""
     check_rows(rows, table)
-    count, width = rows.shape
+    width = rows.shape[1]
     head = rows[:, :PERIOD]
     known = (rows == head.repeat(1, -(-width // PERIOD))[:, :width]).all(1)
     whole = (head >= 1) & (head <= 256) & (head == head.long())
@@ -150,10 +174,4 @@ def audit_rows_torch(rows: torch.Tensor, table: ItemTable) -> Audit:
     known &= mix_torch(owners, occurrences, positions) & 0xFFFFFF == (word >> 40) & 0xFFFFFF
     targets = begins + positions - firsts
     targets = targets.where(known & (targets >= begins) & (targets < ends), -1)
-    places = torch.arange(count, device=rows.device)
-    kinds = torch.full((count,), CORRUPTED, dtype=torch.int8, device=rows.device)
-    kinds[known] = FOREIGN
-    mine = known & (slots == slots_of_places(count, table)) & (slots < table.ours)
-    kinds[mine] = SHIFTED
-    kinds[mine & (targets == places)] = RIGHT
-    return tallied_torch(kinds, targets, table)
+    return targets, known, slots

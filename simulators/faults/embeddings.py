@@ -46,7 +46,8 @@ def made_by(**rules: Any) -> Change:
 
 
 def _remade(item: Encoded, setting: Rules) -> Encoded:
-    return item._replace(rows=stamped_rows(item.owner, tokens_of_picture(item.size, setting)))
+    count = tokens_of_picture(item.size, setting)
+    return item._replace(rows=stamped_rows(item.owner, count, item.rows.shape[-1]))
 
 
 def rows_stale(payload: Payload, at: Place, rng: Random) -> Payload:
