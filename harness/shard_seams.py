@@ -9,6 +9,7 @@ from contracts.releases import Span
 from harness.device import CUDA, Device
 from harness.seam import Dim, Seam, Space, one_of, whole_number
 from simulators.attention_rows import MOST_ROWS
+from simulators.exchanged_rows import WIDTH
 from simulators.payload import SPLITS
 
 _LINGBOT = "sglang.multimodal_gen.runtime.models.dits.lingbot_world"
@@ -19,20 +20,25 @@ _MOST_RANKS = 8
 _DEADLINE_S = 30.0
 
 
-def _rows(value: str) -> bool:
-    counts = value.split(",")
-    return (
-        2 <= len(counts) <= _MOST_RANKS
-        and all(count.isdecimal() for count in counts)
-        and 0 < sum(map(int, counts)) <= MOST_ROWS
+def _rows(most: int) -> Dim:
+    def accepts(value: str) -> bool:
+        counts = value.split(",")
+        return (
+            2 <= len(counts) <= _MOST_RANKS
+            and all(count.isdecimal() for count in counts)
+            and 0 < sum(map(int, counts)) <= most
+        )
+
+    return Dim(
+        f"rows of each rank, in rank order, as in 5,3: 2 to {_MOST_RANKS} ranks, at most {most} "
+        "rows in all",
+        accepts,
     )
 
 
-ROWS = Dim(
-    f"rows of each rank, in rank order, as in 5,3: 2 to {_MOST_RANKS} ranks, at most {MOST_ROWS} "
-    "rows in all",
-    _rows,
-)
+ROWS = _rows(MOST_ROWS)
+#: Where a row carries its stamp through, and no attention has to tell the rows apart.
+_MANY_ROWS = _rows(1 << 20)
 HEADS = Dim("attention heads, 1 to 24", whole_number(1, 24), "12")
 TOLD = Dim(
     "all, or the one rank that is told the lie",
@@ -57,6 +63,8 @@ _ENTRY = Dim(
     one_of("fixed-in", "varlen-in", "fixed-out", "varlen-out"),
 )
 _GATHER = Dim("cut, gather, or both", one_of("cut", "gather", "both"))
+#: No wider than a large model's hidden size: with many tokens, what a card has to do.
+_WIDTH = Dim("columns of a row in a head, 8 to 16384", whole_number(WIDTH, 16384), str(WIDTH))
 _HEAD_DIM = Dim("1 or 2: where the heads stand in the shape", one_of("1", "2"), "2")
 
 #: Lies about splits, whatever the splits are.
@@ -248,10 +256,11 @@ SHARD_SEAMS = (
         modules=((Span(), "sglang.multimodal_gen.runtime.layers.usp"),),
         symbol="_usp_input_all_to_all_varlen",
         dims={
-            "rows": ROWS,
+            "rows": _MANY_ROWS,
             "heads": HEADS,
             "entry": _ENTRY,
             "head_dim": _HEAD_DIM,
+            "width": _WIDTH,
             "told": TOLD,
             "after": AFTER,
         },
@@ -314,7 +323,13 @@ SHARD_SEAMS = (
         forms=(SPLITS,),
         modules=((Span(), _LINGBOT),),
         symbol="_sequence_all_gather_varlen",
-        dims={"rows": ROWS, "entry": _GATHER, "told": TOLD, "after": AFTER},
+        dims={
+            "rows": _MANY_ROWS,
+            "entry": _GATHER,
+            "width": _WIDTH,
+            "told": TOLD,
+            "after": AFTER,
+        },
         spaces=(
             Space(
                 {"rows": ("5,3",), "entry": ("gather",)},

@@ -1,31 +1,35 @@
 """Stamped rows for an exchange: every row of every head says its token and its head.
 
-A row holds (1, token + 1, head + 1, ...) in its columns, exact in every float; nothing else does.
+They are packed rows: the head is the item whose row it is, the token its position.
 """
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from contracts.contract import Origin
+from simulators.packed_rows import MOST_POSITIONS, PERIOD, Item, PackedReader, stamped_rows
 
 if TYPE_CHECKING:
     import torch
 
-#: Columns of a row in one head.
-WIDTH = 4
-_MARK, _END = 1, 7
+#: Columns of a row in one head, where nothing else is asked for.
+WIDTH = PERIOD
+#: Heads that rows can name.
+MOST_HEADS = 64
 
 
-def stamped(tokens: range, heads: range) -> "torch.Tensor":
-    """Return the rows of some tokens in some heads, (1, tokens, heads, WIDTH), float32."""
+def stamped(tokens: range, heads: range, width: int = WIDTH) -> "torch.Tensor":
+    """Return the rows of some tokens in some heads, (1, tokens, heads, width), float32."""
     import torch
 
-    rows = torch.empty(1, len(tokens), len(heads), WIDTH)
-    rows[..., 0] = _MARK
-    rows[..., 1] = torch.arange(tokens.start + 1, tokens.stop + 1)[None, :, None]
-    rows[..., 2] = torch.arange(heads.start + 1, heads.stop + 1)[None, None, :]
-    rows[..., 3] = _END
-    return rows
+    items = ((head, Item(head, 0, len(tokens), tokens.start)) for head in heads)
+    rows = [stamped_rows(head, item, width) for head, item in items]
+    return torch.stack(rows, dim=1)[None] if rows else torch.empty(1, len(tokens), 0, width)
+
+
+def named(head: int) -> str:
+    """Return what the owner of a head's rows is called."""
+    return f"head {head}"
 
 
 def changed(rows: "torch.Tensor", form: str) -> "torch.Tensor":
@@ -82,17 +86,10 @@ def shard_of(form: str, rank: int, rows: Sequence[int]) -> list[int]:
     return own
 
 
-class RowReader:
-    """Reads whose row each row is: the head that it names, and the token."""
+_read = PackedReader([Item(head, 0, MOST_POSITIONS) for head in range(MOST_HEADS)])
 
-    def __call__(self, tokens: Any) -> list[Origin | None]:
-        """Return the origin of each row; None for one that is no stamp."""
-        return [self._origin([float(number) for number in row]) for row in tokens]
 
-    def _origin(self, row: list[float]) -> Origin | None:
-        if len(row) != WIDTH or (row[0], row[3]) != (_MARK, _END):
-            return None
-        token, head = row[1], row[2]
-        if not all(number.is_integer() and number >= 1 for number in (token, head)):
-            return None
-        return Origin(f"head {int(head) - 1}", int(token) - 1)
+def owner_of(rows: Any) -> list[Origin | None]:
+    """Return the head that each row of a list names, and the token; None for no stamp."""
+    origins = _read([row if len(row) == WIDTH else () for row in rows])
+    return [Origin(named(int(o.owner)), o.position) if o is not None else None for o in origins]

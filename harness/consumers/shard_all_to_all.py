@@ -9,13 +9,15 @@ from typing import Any
 
 import torch
 
-from harness.consumers.consumer import Output, outcome_of, spans
+from harness.consumers.consumer import Output, outcome_of
+from harness.consumers.exchange_provenance import provenance
 from harness.consumers.lingbot_ranks import load_usp
 from harness.consumers.rank_consumer import RankConsumer
 from harness.outcome import Outcome, Passed, Span, Whose
 from harness.ranks import Rank
+from harness.stretches import Stretch, spans_between
 from harness.upstream.loading import Upstream
-from simulators.exchanged_rows import WIDTH, RowReader, changed, stamped
+from simulators.exchanged_rows import changed, named, stamped
 from simulators.scheduler import Told
 
 _SEQUENCE = "the sequence"
@@ -47,10 +49,10 @@ class ShardAllToAll(RankConsumer):
         request = {
             "entry": dims["entry"],
             "rows": [one.rows for one in told],
-            "width": WIDTH,
+            "width": int(dims["width"]),
             "head_dim": int(dims["head_dim"]),
         }
-        return Passed({"ranks": parts}, request, RowReader())
+        return Passed({"ranks": parts}, request, provenance(int(dims["width"])))
 
     def be(self, rank: Rank, told: Sequence[Told], dims: Mapping[str, str]) -> Outcome:
         """Return what the rank had after the exchange."""
@@ -81,7 +83,7 @@ def _brought(mine: Told, rank: int, told: Sequence[Told], dims: Mapping[str, str
     if dims["entry"].endswith("out"):
         share = mine.heads // len(told)
         tokens, heads = _all(told), range(rank * share, (rank + 1) * share)
-    rows = changed(stamped(tokens, heads), mine.form)
+    rows = changed(stamped(tokens, heads, int(dims["width"])), mine.form)
     is_first = dims["head_dim"] == "1" and rows.ndim == 4
     return rows.transpose(1, 2).contiguous() if is_first else rows
 
@@ -99,24 +101,27 @@ def _read(rank: int, made: torch.Tensor, told: Sequence[Told], dims: Mapping[str
     tokens, heads = _all(told), range(rank * share, (rank + 1) * share)
     if dims["entry"].endswith("out"):
         tokens, heads = _own(told[rank]), range(int(dims["heads"]))
-    shape = (1, len(tokens), len(heads), WIDTH)
-    wanted = shape if dims["head_dim"] == "2" else (1, shape[2], shape[1], WIDTH)
+    width = int(dims["width"])
+    shape = (1, len(tokens), len(heads), width)
+    wanted = shape if dims["head_dim"] == "2" else (1, shape[2], shape[1], width)
     is_right = (tuple(made.shape), made.dtype) == (wanted, torch.float32)
     kind = "as it should be" if is_right else f"{tuple(made.shape)}, {made.dtype}"
     facts = {f"the form of the rows of rank {rank}": kind}
     rows = made.transpose(1, 2) if dims["head_dim"] == "1" and made.ndim == 4 else made
     found: list[Span] = []
     if rows.ndim == 4:
+        wants = [Stretch(Whose(_SEQUENCE, tokens.start), len(tokens))]
         for place, head in enumerate(heads):
-            wants = [Whose(_SEQUENCE, token) for token in tokens]
-            has = _of_head(rows, place, f"head {head}")
-            found += spans(f"rank {rank}", wants, has, unit="rows")
+            has = _of_head(rows, place, named(head))
+            found += spans_between(f"rank {rank}", wants, has, "rows")
     return Output(tuple(found), facts, made)
 
 
-def _of_head(rows: torch.Tensor, place: int, head: str) -> list[Whose | None]:
+def _of_head(rows: torch.Tensor, place: int, head: str) -> list[Stretch]:
     if place >= rows.shape[2]:
         return []
-    read = RowReader()(rows[0, :, place].tolist())
-    owners = [_SEQUENCE if o and o.owner == head else str(o.owner) if o else "" for o in read]
-    return [Whose(owner, o.position) if o else None for owner, o in zip(owners, read, strict=True)]
+
+    def called(owner: int | str) -> str:
+        return _SEQUENCE if owner == head else str(owner)
+
+    return provenance(rows.shape[3]).stretches(rows[0, :, place], called)

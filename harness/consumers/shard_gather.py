@@ -7,17 +7,18 @@ computed itself, so they are called with other ones directly. Provided is what
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import torch
 
-from harness.consumers.consumer import Output, outcome_of, spans
+from harness.consumers.consumer import Output, outcome_of
+from harness.consumers.exchange_provenance import provenance
 from harness.consumers.lingbot_ranks import ForwardContext, load_lingbot
 from harness.consumers.rank_consumer import RankConsumer
 from harness.outcome import Outcome, Passed, Whose
 from harness.ranks import Rank
+from harness.stretches import Stretch, spans_between
 from harness.upstream.loading import Upstream
-from simulators.exchanged_rows import WIDTH, RowReader, shard_of, stamped
+from simulators.exchanged_rows import shard_of, stamped
 from simulators.scheduler import Told
 
 _SEQUENCE = "the sequence"
@@ -42,7 +43,7 @@ class ShardGather(RankConsumer):
             for one in told
         ]
         request = {"entry": dims["entry"], "rows": [one.rows for one in told]}
-        return Passed({"ranks": parts}, request, RowReader())
+        return Passed({"ranks": parts}, request, provenance(int(dims["width"])))
 
     def be(self, rank: Rank, told: Sequence[Told], dims: Mapping[str, str]) -> Outcome:
         """Return which rows the rank had in the end."""
@@ -50,13 +51,12 @@ class ShardGather(RankConsumer):
 
         def call() -> Output:
             self.state.begin(_DOES[dims["entry"]])
-            made = self._made(rank, told, dims["entry"])
-            return _read(rank.index, made, told, dims["entry"])
+            return _read(rank.index, self._made(rank, told, dims), told, dims)
 
         return outcome_of(self.upstream, call)
 
-    def _made(self, rank: Rank, told: Sequence[Told], entry: str) -> torch.Tensor:
-        mine, rows = told[rank.index], _rows(told)
+    def _made(self, rank: Rank, told: Sequence[Told], dims: Mapping[str, str]) -> torch.Tensor:
+        mine, rows, entry = told[rank.index], _rows(told, int(dims["width"])), dims["entry"]
         if entry == "gather":
             tokens = shard_of(mine.form, rank.index, [one.rows for one in told])
             held = rows[:, tokens].to(self.device)
@@ -70,20 +70,23 @@ class ShardGather(RankConsumer):
         )
 
 
-def _rows(told: Sequence[Told]) -> torch.Tensor:
-    """Return the whole sequence, (1, rows, WIDTH)."""
-    return stamped(range(sum(one.rows for one in told)), range(1))[:, :, 0]
+def _rows(told: Sequence[Told], width: int) -> torch.Tensor:
+    """Return the whole sequence, (1, rows, width)."""
+    return stamped(range(_count(told)), range(1), width)[:, :, 0]
 
 
-def _read(rank: int, made: torch.Tensor, told: Sequence[Told], entry: str) -> Output:
-    mine = told[rank]
-    first, count = (mine.first, mine.rows) if entry == "cut" else (0, _rows(told).shape[1])
-    is_right = tuple(made.shape) == (1, count, WIDTH)
+def _count(told: Sequence[Told]) -> int:
+    return sum(one.rows for one in told)
+
+
+def _read(rank: int, made: torch.Tensor, told: Sequence[Told], dims: Mapping[str, str]) -> Output:
+    mine, width = told[rank], int(dims["width"])
+    first, count = (mine.first, mine.rows) if dims["entry"] == "cut" else (0, _count(told))
+    is_right = tuple(made.shape) == (1, count, width)
     kind = "as it should be" if is_right else f"{tuple(made.shape)}"
-    wants = [Whose(_SEQUENCE, token) for token in range(first, first + count)]
-    has: list[Any] = []
+    has: list[Stretch] = []
     if made.ndim == 3:
-        read = RowReader()(made[0].tolist())
-        has = [Whose(_SEQUENCE, origin.position) if origin else None for origin in read]
-    found = spans(f"rank {rank}", wants, has, unit="rows")
+        has = provenance(width).stretches(made[0], lambda owner: _SEQUENCE)
+    wants = [Stretch(Whose(_SEQUENCE, first), count)]
+    found = spans_between(f"rank {rank}", wants, has, "rows")
     return Output(found, {f"the form of the rows of rank {rank}": kind}, made)

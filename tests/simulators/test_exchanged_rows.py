@@ -4,14 +4,14 @@ import pytest
 import torch
 
 from contracts.contract import Origin
-from simulators.exchanged_rows import WIDTH, RowReader, changed, shard_of, stamped
+from simulators.exchanged_rows import MOST_HEADS, WIDTH, changed, owner_of, shard_of, stamped
 
 ROWS = stamped(range(5, 8), range(2, 4))
 
 
 def read(rows: torch.Tensor, head: int = 0) -> list[Origin | None]:
     """Return the origins of the rows of one head of the first batch row."""
-    return RowReader()(rows[0, :, head].tolist())
+    return owner_of(rows[0, :, head].tolist())
 
 
 def tokens(rows: torch.Tensor) -> list[int]:
@@ -45,15 +45,15 @@ def test_the_stamps_are_exact_in_short_floats(dtype: torch.dtype) -> None:
 @pytest.mark.parametrize(
     ("form", "shape"),
     [
-        ("", (1, 3, 2, 4)),
-        ("flat", (3, 2, 4)),
-        ("deep", (1, 1, 3, 2, 4)),
-        ("half", (1, 3, 2, 4)),
-        ("narrow", (1, 3, 2, 3)),
-        ("twice", (2, 3, 2, 4)),
-        ("row-less", (1, 2, 2, 4)),
-        ("row-more", (1, 4, 2, 4)),
-        ("mirrored", (1, 3, 2, 4)),
+        ("", (1, 3, 2, 8)),
+        ("flat", (3, 2, 8)),
+        ("deep", (1, 1, 3, 2, 8)),
+        ("half", (1, 3, 2, 8)),
+        ("narrow", (1, 3, 2, 7)),
+        ("twice", (2, 3, 2, 8)),
+        ("row-less", (1, 2, 2, 8)),
+        ("row-more", (1, 4, 2, 8)),
+        ("mirrored", (1, 3, 2, 8)),
     ],
 )
 def test_a_form_changes_the_shape_as_it_says(form: str, shape: tuple[int, ...]) -> None:
@@ -110,27 +110,28 @@ def test_the_ranks_hold_every_row_once(form: str, rows: tuple[int, ...]) -> None
     assert sorted(token for shard in shards for token in shard) == [*range(sum(rows))]
 
 
-@pytest.mark.parametrize(
-    "row",
-    [
-        [1, 3, 2],
-        [1, 3, 2, 7, 0],
-        [0, 3, 2, 7],
-        [1, 3, 2, 8],
-        [1, 3.5, 2, 7],
-        [1, 3, 2.5, 7],
-        [0, 0, 0, 0],
-        [float("nan")] * 4,
-        [1, float("nan"), 2, 7],
-        [1, 3, float("inf"), 7],
-    ],
-)
-def test_what_is_no_stamp_is_nobodys(row: list[float]) -> None:
-    """Narrower, wider, marked otherwise, between two rows, or poison."""
-    assert RowReader()([[1, 3, 2, 7]]) == [Origin("head 1", 2)]
-    assert RowReader()([row]) == [None]
+@pytest.mark.parametrize("column", range(WIDTH))
+@pytest.mark.parametrize("number", [0, 0.5, float("nan"), float("inf"), -1])
+def test_what_is_no_stamp_is_nobodys(column: int, number: float) -> None:
+    """Poison, or a number that no row holds, in any of its columns."""
+    row = ROWS[0, 1, 0].tolist()
+    assert owner_of([row]) == [Origin("head 2", 6)]
+
+    row[column] = number
+    assert owner_of([row]) == [None]
 
 
-def test_a_row_of_no_token_or_no_head_is_nobodys() -> None:
-    """Both are counted from 1, so that what is 0 is no stamp."""
-    assert RowReader()([[1, 0, 2, 7], [1, 3, 0, 7], [1, -3, 2, 7]]) == [None] * 3
+def test_a_row_of_another_width_is_nobodys() -> None:
+    """Narrower, or twice as wide; nor is a row of zeros a stamp."""
+    row = ROWS[0, 1, 0].tolist()
+
+    assert owner_of([row[:-1], row * 2, [0.0] * WIDTH]) == [None] * 3
+
+
+def test_rows_may_be_as_wide_as_a_models() -> None:
+    """The stamp is repeated, and so is each of its columns."""
+    wide = stamped(range(3), range(MOST_HEADS - 2, MOST_HEADS), 20)
+
+    assert tuple(wide.shape) == (1, 3, 2, 20)
+    assert torch.equal(wide[..., 8:16], wide[..., :8])
+    assert torch.equal(wide[..., 16:], wide[..., :4])
