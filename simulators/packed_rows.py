@@ -65,6 +65,30 @@ def stamped_rows(slot: int, item: Item, width: int = PERIOD) -> "torch.Tensor":
     return digits.repeat(1, -(-width // PERIOD))[:, :width].contiguous()
 
 
+def decoded(
+    rows: "torch.Tensor",
+) -> "tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]":
+    """Return what the digits of each row say: slot, position and mix, each (count,) int64.
+
+    Args:
+        rows: (count, width) of any dtype that holds the digits, on any device.
+
+    Returns:
+        The three, and for each row, bool, whether it consists of digits, in every column.
+    """
+    import torch
+
+    width = rows.shape[1]
+    head = rows[:, :PERIOD]
+    whole = (head >= 1) & (head <= 256) & (head == head.long())
+    same = rows == head.repeat(1, -(-width // PERIOD))[:, :width] if width > PERIOD else whole
+    shifts = 8 * torch.arange(PERIOD, device=rows.device)
+    word = ((head.where(whole, 1).long() - 1) << shifts).sum(1)
+    slots, positions = word & MOST_ITEMS - 1, word >> _SLOT_BITS & MOST_POSITIONS - 1
+    mixes = word >> _SLOT_BITS + _POSITION_BITS & (1 << 24) - 1
+    return slots, positions, mixes, whole.all(1) & same.all(1)
+
+
 class PackedReader:
     """Reads whose each row is, among known items."""
 

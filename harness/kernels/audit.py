@@ -23,7 +23,7 @@ from harness.kernels.tally import (
     tallied,
     tallied_torch,
 )
-from simulators.packed_rows import PERIOD
+from simulators.packed_rows import PERIOD, decoded
 from simulators.stamp import mix_torch
 
 _RIGHT = tl.constexpr(RIGHT)
@@ -147,31 +147,19 @@ def audit_rows_torch(rows: torch.Tensor, table: ItemTable) -> Audit:
     return tallied_torch(kinds, targets, table)
 
 
-def read_targets_torch(rows: torch.Tensor, table: ItemTable) -> torch.Tensor:
-    """Return the targets that `read_rows` returns, in eager torch on any device."""
-    return _read_torch(rows, table)[0]
-
-
 def _read_torch(
     rows: torch.Tensor, table: ItemTable
 ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """Return of each row which one of the table it is, whether it is known, and its slot."""
     check_rows(rows, table)
-    width = rows.shape[1]
-    head = rows[:, :PERIOD]
-    known = (rows == head.repeat(1, -(-width // PERIOD))[:, :width]).all(1)
-    whole = (head >= 1) & (head <= 256) & (head == head.long())
-    known &= whole.all(1)
-    powers = 8 * torch.arange(PERIOD, device=rows.device)
-    word = ((head.where(whole, 1).long() - 1) << powers).sum(1)
-    slots, positions = word & 0xFFFF, (word >> 16) & 0xFFFFFF
+    slots, positions, mixes, known = decoded(rows)
     known &= slots < table.slots
     # What is unknown is looked up behind the last item: there need not be a first.
     begins, ends = table.offsets[:-1], table.offsets[1:]
     columns = torch.stack((table.owners, table.occurrences, table.firsts, begins, ends))
     columns = torch.nn.functional.pad(columns, (0, 1))[:, slots.where(known, table.slots)]
     owners, occurrences, firsts, begins, ends = columns
-    known &= mix_torch(owners, occurrences, positions) & 0xFFFFFF == (word >> 40) & 0xFFFFFF
+    known &= mix_torch(owners, occurrences, positions) & 0xFFFFFF == mixes
     targets = begins + positions - firsts
     targets = targets.where(known & (targets >= begins) & (targets < ends), -1)
     return targets, known, slots

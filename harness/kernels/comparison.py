@@ -11,10 +11,11 @@ from random import Random
 import torch
 
 from contracts.contract import Origin
-from harness.kernels.audit import audit_rows, audit_rows_torch
+from harness.kernels.audit import audit_rows, audit_rows_torch, read_rows
 from harness.kernels.audit_ids import audit_ids, audit_ids_torch
 from harness.kernels.items import ItemTable, table_of
 from harness.kernels.planting import expected, ids_of, planting, read_by_pairs, rows_of, some_items
+from harness.kernels.provenance import known, targets_torch
 from harness.kernels.stamp import (
     ID_DTYPES,
     MOST_CODES,
@@ -25,7 +26,7 @@ from harness.kernels.stamp import (
     stamp_rows_torch,
 )
 from harness.kernels.tally import Audit
-from simulators.packed_rows import Item, PackedReader
+from simulators.packed_rows import MOST_POSITIONS, Item, PackedReader, stamped_rows
 
 #: Rows and columns that are more numbers than 32 bits can tell apart, in bfloat16.
 FAR_ROWS, FAR_WIDTH = 262_149, 8192
@@ -69,7 +70,7 @@ def audits(cases: Cases) -> Iterator[str]:
     """Compare audits with those of the twins, of disturbed rows of many sizes, each read twice."""
     for rng in cases.each():
         table = _table(rng, cases)
-        generator = torch.Generator().manual_seed(rng.randrange(2**32))
+        generator = _generator(rng)
         dtype, width = rng.choice(ROW_DTYPES), _width(rng, cases)
         honest = torch.empty((table.rows, width), dtype=dtype, device=cases.device)
         honest = stamp_rows_torch(table, honest)
@@ -90,6 +91,24 @@ def audits(cases: Cases) -> Iterator[str]:
             read = audit_ids(ids, table, codebook)
         if not _same(read, audit_ids_torch(ids, table, codebook)):
             yield f"the audit of {len(ids)} ids of {codebook} is not the twin's"
+
+
+def provenances(cases: Cases) -> Iterator[str]:
+    """Compare whose rows the kernel reads with what the twin reads, among all that could be."""
+    for rng in cases.each():
+        slots, width, dtype = rng.randint(1, 128), _width(rng, cases), rng.choice(ROW_DTYPES)
+        ends = MOST_POSITIONS - 4
+        items = [
+            (slot, Item(slot, 0, rng.randint(0, 5), rng.choice((0, rng.randrange(ends), ends - 1))))
+            for slot in (rng.randint(0, slots) for _ in range(rng.randint(1, 9)))
+        ]
+        rows = torch.cat([stamped_rows(slot, item, width) for slot, item in items])
+        rows = rows[torch.randperm(len(rows), generator=_generator(rng))].to(cases.device, dtype)
+        if len(rows):
+            rows[rng.randrange(len(rows)), rng.randrange(width)] = 3
+        read = read_rows(rows, known(slots, rows.device)).targets
+        if not torch.equal(read, targets_torch(rows, slots)):
+            yield f"whose {len(rows)} rows of {width} {dtype} are is not what the twin reads"
 
 
 def plantings(cases: Cases) -> Iterator[str]:
@@ -129,6 +148,10 @@ def far_rows(cases: Cases) -> Iterator[str]:
     rows[-1, -1] = 0
     if audit_rows(rows, table).first[1].tolist() != [7, -1, -1, FAR_ROWS - 1, -1, FAR_ROWS - 1]:
         yield "the last number of the last row changes unseen"
+
+
+def _generator(rng: Random) -> torch.Generator:
+    return torch.Generator().manual_seed(rng.randrange(2**32))
 
 
 def _table(rng: Random, cases: Cases) -> ItemTable:

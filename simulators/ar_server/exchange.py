@@ -4,9 +4,10 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
-from simulators.ar_server.items import known_sequences
+from simulators.ar_server.items import honest_sequences, known_sequences
 from simulators.ar_server.request import Prompt
 from simulators.http_answer import CHUNKED, Answer
+from simulators.packed_rows import Item
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,11 @@ class Exchange:
         were due.
         """
         return known_sequences(self.prompts)
+
+    @property
+    def items(self) -> list[Item]:
+        """Whose the ids of each item are, for those who can make them: a device."""
+        return honest_sequences(self.prompts)
 
     @property
     def reply(self) -> Any:

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from contracts.clauses.prior_tokens import END_OF_IMAGE
 from simulators.ar_server.request import Prompt
 from simulators.http_answer import encode_json
+from simulators.packed_rows import Item
 from simulators.payload import JsonItem
 from simulators.stamp import mix, owner_number, stamped_ids
 
@@ -39,6 +40,14 @@ def known_sequences(prompts: Sequence[Prompt]) -> dict[int | str, tuple[int, ...
     for index, stamp in enumerate(_foreign(prompts)):
         known[foreign_label(index)] = _ids(stamp)
     return known
+
+
+def honest_sequences(prompts: Sequence[Prompt]) -> list[Item]:
+    """Return whose ids every honest item has, and how many of them are stamps."""
+    return [
+        Item(stamp.owner, stamp.occurrence, max(0, stamp.new_tokens - stamp.image))
+        for stamp in _honest(prompts)
+    ]
 
 
 def foreign_label(index: int) -> str:

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 import torch
@@ -59,6 +60,7 @@ def test_the_script_runs_in_the_interpreter(tmp_path: Path) -> None:
     assert states == {
         "stamps": ("fit", 6),
         "audits": ("fit", 6),
+        "provenances": ("fit", 6),
         "plantings": ("fit", 6),
         "far_rows": ("unavailable", 0),
         "benchmark": ("unavailable", 0),
@@ -105,6 +107,10 @@ def test_a_part_that_dies_or_hangs_loses_only_itself(
     assert gpu_check._exit_code([Part("seams", "unavailable"), Part("audits", "fit")]) == 0
 
 
+class _Read(NamedTuple):
+    targets: torch.Tensor
+
+
 def test_what_differs_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     """A kernel that is off by one number makes its part unfit, by name and size."""
 
@@ -122,6 +128,19 @@ def test_what_differs_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     assert cases.done == 12
     assert said
     assert all("rows of" in one and "not those of the twin" in one for one in said)
+
+
+def test_a_row_that_is_read_otherwise_than_by_the_twin_is_told(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """By how many rows there were."""
+    twin = comparison.targets_torch
+    monkeypatch.setattr(comparison, "read_rows", lambda rows, table: _Read(twin(rows, 128) + 1))
+
+    said = list(comparison.provenances(comparison.Cases("cpu", 8)))
+
+    assert said
+    assert all("not what the twin reads" in one for one in said)
 
 
 def test_all_parts_together_take_less_than_eight_minutes() -> None:

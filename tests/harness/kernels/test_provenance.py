@@ -1,15 +1,17 @@
 """Rows are read on their device as one by one on the host."""
 
 from random import Random
+from typing import Any
 
 import pytest
 import torch
 
 from contracts.contract import Origin
-from harness.kernels.provenance import RowProvenance
+from harness.kernels.provenance import RowProvenance, are_whole
 from harness.outcome import Whose
 from harness.stretches import Stretch
 from simulators.packed_rows import MOST_POSITIONS, PERIOD, Item, PackedReader, stamped_rows
+from simulators.stamp import stamped_ids
 
 SLOTS = 5
 READER = RowProvenance(SLOTS, lambda slot: slot)
@@ -98,3 +100,48 @@ def test_every_column_of_a_wide_row_counts() -> None:
 
     rows[1, 999] += 1
     assert reader(rows) == [Origin(3, 7), None]
+
+
+#: Of two the owner is the same.
+IDS = [Item(7, 0, 900, first=4), Item(7, 1, 900, first=4), Item(9, 0, 30)]
+CODES = 16384
+
+
+def ids_of(item: Item, dtype: torch.dtype = torch.int64) -> torch.Tensor:
+    """Return the ids of one item."""
+    ids = stamped_ids(item.owner, item.occurrence, item.first + item.count)[item.first :]
+    return torch.tensor(ids, dtype=dtype)
+
+
+def test_outputs_are_whole_where_every_id_is_its_items() -> None:
+    """Of equal owners each its own occurrence."""
+    outputs = [ids_of(item) for item in IDS]
+
+    assert are_whole(outputs, IDS, CODES) == [True, True, True]
+    assert are_whole([outputs[1], outputs[0], outputs[2]], IDS, CODES) == [False, False, True]
+    assert are_whole([ids_of(item, torch.int32) for item in IDS], IDS, CODES) == [True] * 3
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda ids: ids[:-1],
+        lambda ids: torch.cat([ids, ids[:1]]),
+        lambda ids: ids.roll(1),
+        lambda ids: ids.float(),
+        lambda ids: ids[None],
+        lambda ids: ids.where(torch.arange(len(ids)) != 899, CODES),
+        lambda ids: ids[:0],
+    ],
+)
+def test_one_wrong_id_or_another_form_is_not_whole(spoil: Any) -> None:
+    """And the other outputs are still told."""
+    outputs = [spoil(ids_of(IDS[0])), ids_of(IDS[1]), ids_of(IDS[2])]
+
+    assert are_whole(outputs, IDS, CODES) == [False, True, True]
+
+
+def test_nothing_to_read_is_nothing_whole() -> None:
+    """No outputs, or none of the right form."""
+    assert are_whole([], [], CODES) == []
+    assert are_whole([torch.zeros(3)], IDS[:1], CODES) == [False]
