@@ -28,7 +28,7 @@ from harness.kernels.trust import trust
 from harness.outcome import Ending, Outcome
 from harness.result import CaseResult, unjudged
 from harness.seams import SEAMS
-from harness.stack import ended, frames, stood, told
+from harness.stack import ended, frames, hung, told
 from harness.telling import Progress, unheard
 from harness.upstream.source import INSTALLED, Tree
 from harness.verdict import Verdict
@@ -262,8 +262,7 @@ class _Worker:
         self._process.join()
         self.connection.close()
         if self.hung:
-            found = frames(stack, tree)
-            return Outcome(Ending.HUNG, death=stood(found), stack="\n".join(found))
+            return hung(frames(stack, tree))
         return Outcome(Ending.CRASHED, death=ended(self._process.exitcode or 0))
 
     def stop(self) -> None:

@@ -31,13 +31,13 @@ import torch.distributed as dist
 
 from harness.confinement import children
 from harness.outcome import Ending, Outcome
-from harness.stack import ended, frames, stood, told
+from harness.stack import ended, frames, hung, told
 from harness.stillness import Stillness
 from harness.upstream.source import Tree
 
 #: Seconds that a group may take, from its first fork to its last output; what waits for ever is
 #: known as still long before.
-DEADLINE_S = 15.0
+DEADLINE_S = 25.0
 #: Seconds after which a rank that nobody ends gives up by itself.
 _ABANDONED_S = 60.0
 _POLL_S = 0.02
@@ -264,8 +264,7 @@ class _Member:
 
     def hang(self, tree: Tree) -> None:
         """Note where the rank stands, and end it."""
-        found = frames(told(self.pid, self._stack, _RANK_MAIN), tree, _RANK_MAIN)
-        self._outcome = Outcome(Ending.HUNG, death=stood(found), stack="\n".join(found))
+        self._outcome = hung(frames(told(self.pid, self._stack, _RANK_MAIN), tree, _RANK_MAIN))
         self._is_over = True
 
     def stop(self) -> None:

@@ -6,6 +6,7 @@ import signal
 import time
 from pathlib import Path
 
+from harness.outcome import Ending, Outcome
 from harness.upstream.source import Tree
 
 #: Seconds that a hung process has for writing its stack.
@@ -51,6 +52,17 @@ def _short(file: str, tree: Tree) -> str:
     path = Path(file)
     is_upstream = path.is_relative_to(tree.root / "sglang")
     return str(path.relative_to(tree.root)) if is_upstream else path.name
+
+
+def hung(frames: list[str]) -> Outcome:
+    """Return the outcome of a process that hung, from its frames, innermost first.
+
+    Where none of them is upstream's it was the tool that was not done in time, with reading a
+    large output say: that says nothing of upstream.
+    """
+    is_ours = bool(frames) and not any(frame.startswith("sglang/") for frame in frames)
+    unsure = (f"the tool itself was not done in time, and {stood(frames)}",) if is_ours else ()
+    return Outcome(Ending.HUNG, unsure=unsure, death=stood(frames), stack="\n".join(frames))
 
 
 def stood(frames: list[str]) -> str:

@@ -81,12 +81,15 @@ def decoded(
     width = rows.shape[1]
     head = rows[:, :PERIOD]
     whole = (head >= 1) & (head <= 256) & (head == head.long())
-    same = rows == head.repeat(1, -(-width // PERIOD))[:, :width] if width > PERIOD else whole
-    shifts = 8 * torch.arange(PERIOD, device=rows.device)
-    word = ((head.where(whole, 1).long() - 1) << shifts).sum(1)
+    known = whole.all(1)
+    for first in range(PERIOD, width, PERIOD):
+        known &= (rows[:, first : first + PERIOD] == head[:, : width - first]).all(1)
+    digits = head.where(whole, 1).to(torch.int64).sub_(1)
+    word = digits[:, 0]
+    for place in range(1, PERIOD):
+        word = word | digits[:, place] << 8 * place
     slots, positions = word & MOST_ITEMS - 1, word >> _SLOT_BITS & MOST_POSITIONS - 1
-    mixes = word >> _SLOT_BITS + _POSITION_BITS & (1 << 24) - 1
-    return slots, positions, mixes, whole.all(1) & same.all(1)
+    return slots, positions, word >> _SLOT_BITS + _POSITION_BITS & (1 << 24) - 1, known
 
 
 class PackedReader:
