@@ -149,7 +149,9 @@ def _walk_kinds(
                 CACHE_HERE, "cache_x", str(new.device), str(cache.device), incidental=incidental
             )
     if new.ndim != _DIMENSIONS:
-        error = {PAD: "ValueError", CALLER: "RuntimeError", KEEP: "IndexError"}[entry]
+        # Of more dimensions than it indexes, torch's complaint comes where it joins both.
+        short = "IndexError" if new.ndim < _DIMENSIONS else "RuntimeError"
+        error = {PAD: "ValueError", CALLER: "RuntimeError", KEEP: short}[entry]
         said = f"{new.ndim} dimensions"
         yield Violation(CHUNK_FORM, "x", f"{_DIMENSIONS} dimensions", said, incidental=(error,))
 

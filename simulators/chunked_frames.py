@@ -30,8 +30,9 @@ _NUMBERS = 120
 #: has no data, none at all, or upstream's marker of a first chunk.
 FORMS = ("tensor", "flat", "elsewhere", "none", "marker")
 MARKER = "Rep"
-#: Elements from one row of the batch to the next: their multiples outgrow 32 bits, or they do.
-_FAR = {"far-apart": 2**30, "farther-apart": 2**31}
+#: Dimensions whose parts lie far apart, and how many elements apart: their multiples outgrow 32
+#: bits, or they do.
+_FAR = {"far-apart": (0, 2**30), "farther-apart": (0, 2**31), "of-long-video": (1, 2**30)}
 
 
 @dataclass(frozen=True)
@@ -181,7 +182,7 @@ def told_new(payload: Payload, device: Any = "cpu") -> "torch.Tensor":
     new, others = payload.beside["new"], payload.beside["others"]
     word = payload.beside["new_layout"]
     if word in _FAR:
-        return _far_apart(new.to(device), others.to(device), _FAR[word])
+        return _far_apart(new.to(device), others.to(device), *_FAR[word])
     return laid_out(new.to(device), word)
 
 
@@ -253,19 +254,22 @@ _LAYOUTS: Mapping[str, "Callable[[Any], torch.Tensor]"] = {
 }
 
 
-def _far_apart(new: "torch.Tensor", others: "torch.Tensor", apart: int) -> "torch.Tensor":
-    """Return a chunk whose batch rows lie far apart, with another request's rows before them.
+def _far_apart(new: "torch.Tensor", others: "torch.Tensor", dim: int, apart: int) -> "torch.Tensor":
+    """Return a chunk whose parts lie far apart, with another request's parts before them.
 
-    Both are rows of one pool, most of which no one touches. A place that is off by 2**32 elements,
-    as one is that does not fit into 32 bits, is in the pool too.
+    Both are parts of one pool, most of which no one touches. A place that is off by 2**32
+    elements, as one is that does not fit into 32 bits, is in the pool too.
     """
     import torch
 
-    before = 2**31 // apart
-    size = (before + len(new) - 1) * apart + new[0].numel()
+    before, parts = 2**31 // apart, new.shape[dim]
+    steps = list(new.contiguous().stride())
+    steps[dim] = apart
+    size = (before + parts - 1) * apart + new.numel()
     pool = torch.empty(size, dtype=new.dtype, device=new.device)
-    inner = new[0].contiguous().stride()
-    for slot in range(before + len(new)):
-        row = others[slot % len(others)] if slot < before else new[slot - before]
-        pool.as_strided(row.shape, inner, slot * apart).copy_(row)
-    return pool.as_strided(new.shape, (apart, *inner), before * apart)
+    own = pool.as_strided(new.shape, steps, before * apart)
+    for slot in range(before):
+        row = others.select(dim, slot % parts)
+        at = own.select(dim, 0)
+        pool.as_strided(row.shape, at.stride(), slot * apart).copy_(row)
+    return own.copy_(new)

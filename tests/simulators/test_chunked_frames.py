@@ -95,19 +95,23 @@ def test_what_is_expanded_stands_in_one_place() -> None:
     assert torch.equal(batch[1], new[0])
 
 
-@pytest.mark.parametrize(("fault", "apart"), [("far-apart", 30), ("farther-apart", 31)])
-def test_rows_far_apart_lie_in_one_pool_with_anothers(fault: str, apart: int) -> None:
-    """Off by 2**32 elements, as 32 bits would have the last one, lies another request's row."""
-    sizes = Sizes(batch=3 if apart == 30 else 2, channels=1)
+@pytest.mark.parametrize(
+    ("fault", "dim", "apart"),
+    [("far-apart", 0, 2**30), ("farther-apart", 0, 2**31), ("of-long-video", 1, 2**30)],
+)
+def test_what_is_far_apart_lies_in_one_pool_with_anothers(fault: str, dim: int, apart: int) -> None:
+    """Off by 2**32 elements, as 32 bits would have the last one, lies another request's part."""
+    count = 2**31 // apart + 1
+    sizes = Sizes(batch=count, channels=1) if dim == 0 else Sizes(batch=1, channels=count)
     honest = honest_chunk(sizes, "int8")
     payload = FAULTS[f"chunk-new-{fault}"].change(honest, (), stream(0))
     new = told_new(payload)
 
-    assert new.stride(0) == 2**apart
+    assert new.stride(dim) == apart
     assert torch.equal(new, honest.beside["new"])
-    offset = new.storage_offset() + (len(new) - 1) * 2**apart
-    elsewhere = new.as_strided(new[0].shape, new[0].stride(), offset % 2**31)
-    assert torch.equal(elsewhere, honest.beside["others"][0])
+    first = new.select(dim, 0)
+    elsewhere = first.as_strided(first.shape, first.stride(), new.storage_offset() - 2**31)
+    assert torch.equal(elsewhere, honest.beside["others"].select(dim, 0))
 
 
 def test_the_forms_of_a_cache() -> None:
