@@ -18,8 +18,11 @@ asserts without one, and the callers fall back to torch, which is right wherever
 for it. With as many frames in front as none, the callers leave the cache out and say nothing.
 
 The kernel of `keep` counts in 32 bits unless its output is large, and forms each offset from
-strides: rows of the batch that lie 2**30 elements apart are read from elsewhere as of the third.
-Where a stride alone does not fit into 32 bits, it is passed in 64, and all is right.
+strides: of channels, or rows of the batch, that lie 2**30 elements apart, the third is read from
+elsewhere. The encoder hands on frames of a whole video, where channels lie so far apart. Where a
+stride alone does not fit into 32 bits, it is passed in 64, and all is right. The kernel of `pad`
+always counts in 32 bits: that takes an output of 2**31 elements, which no case has. Nor has any a
+place further off than margins reach.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
