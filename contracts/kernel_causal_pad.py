@@ -146,8 +146,8 @@ def _walk_kinds(
                 CACHE_KIND, "cache_x", f"{_DIMENSIONS} dimensions", said, incidental=incidental
             )
         if cache.device != new.device:
-            # Torch's, of a tensor that has no data.
-            incidental = ("NotImplementedError",)
+            # Torch's, of a tensor that has no data; and Triton's, of one that is not on its card.
+            incidental = ("NotImplementedError", *(("ValueError",) if entry == PAD else ()))
             yield Violation(
                 CACHE_HERE, "cache_x", str(new.device), str(cache.device), incidental=incidental
             )

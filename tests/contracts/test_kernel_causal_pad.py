@@ -52,7 +52,7 @@ LIES: list[tuple[dict[str, Any], list[str], tuple[str, str, str]]] = [
     (
         {"cache_x": CACHE.to("meta")},
         ["cache-here"],
-        ("NotImplementedError", "NotImplementedError", "NotImplementedError"),
+        ("NotImplementedError or ValueError", "NotImplementedError", "NotImplementedError"),
     ),
     (
         {"x": X[:, :, 0]},
