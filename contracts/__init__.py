@@ -39,6 +39,7 @@ from contracts import (
     encoder_zmq_frame,
     image_crop,
     image_resolution,
+    kernel_causal_pad,
     kernel_gdn_packed,
     kernel_gdn_states,
     kernel_pack_qkv,
@@ -117,6 +118,7 @@ CONTRACTS = {
         kernel_varlen_pack,
         kernel_gdn_states,
         kernel_gdn_packed,
+        kernel_causal_pad,
     )
 }
 

@@ -14,6 +14,7 @@ from harness.encoder_route_seams import ENCODER_ROUTE_SEAMS
 from harness.encoder_seams import ENCODER_SEAMS
 from harness.glm_image_rows import GLM_IMAGE, RECORDS_DIM, SEEDS_DIM, SHAPE_DIM
 from harness.image_seams import IMAGE_SEAMS
+from harness.kernel_cache_seams import CACHE_SEAMS
 from harness.kernel_gdn_seams import KERNEL_GDN_SEAMS
 from harness.kernel_seams import KERNEL_SEAMS
 from harness.request_seams import REQUEST_SEAMS
@@ -186,6 +187,7 @@ _TABLE = (
     *ENCODER_ROUTE_SEAMS,
     *KERNEL_SEAMS,
     *KERNEL_GDN_SEAMS,
+    *CACHE_SEAMS,
 )
 
 #: Every seam, by name.

@@ -100,6 +100,9 @@ STATES = "states"
 #: Form of a payload: slots in a pool of states, one for each request of one token, and beside
 #: them the pool and the packed batch: see `simulators.decode_batch`.
 DECODE = "decode"
+#: Form of a payload: the cached frames of a video, one for each record, and beside them the next
+#: chunk and the padding: see `simulators.chunked_frames`.
+CHUNKED = "chunked"
 
 
 @dataclass(frozen=True)

@@ -22,8 +22,12 @@ import triton.language as tl
 SIZE = 16
 FLOATS = ("float32", "float16", "bfloat16")
 DTYPES = (*FLOATS, "int32", "int64")
+#: What may be moved, also where nothing is computed of it.
+MOVED = (*DTYPES, "int8")
 
 _FAR = 2**40
+#: A stride that fits into 32 bits; twice that much does not.
+_STRIDE = 2**30
 
 
 @triton.jit
@@ -104,6 +108,12 @@ def _block_pointer(x, out, size: tl.constexpr):
 def _far(x, out, size: tl.constexpr, far: tl.constexpr):
     at = tl.program_id(0).to(tl.int64) + tl.arange(0, size).to(tl.int64) + far
     tl.store(out + (at - far), tl.load(x + (at - far)) + at)
+
+
+@triton.jit
+def _wrap(out, stride, size: tl.constexpr):
+    at = tl.arange(0, size)
+    tl.store(out + at, at * stride + at)
 
 
 def _vector(dtype: torch.dtype, first: int = 1) -> torch.Tensor:
@@ -204,9 +214,16 @@ def _try_far(dtype: torch.dtype) -> str:
     return _same(out, x + torch.arange(_FAR, _FAR + SIZE))
 
 
+def _try_wrap(dtype: torch.dtype) -> str:
+    out = _empty(dtype)
+    _wrap[(1,)](out, _STRIDE, SIZE)
+    wrapped = [(at * _STRIDE + at + 2**31) % 2**32 - 2**31 for at in range(SIZE)]
+    return _same(out, torch.tensor(wrapped, dtype=dtype))
+
+
 _TRIALS: dict[str, tuple[Callable[[torch.dtype], str], tuple[str, ...]]] = {
-    "move": (_try_move, DTYPES),
-    "masked load": (_try_masked, DTYPES),
+    "move": (_try_move, MOVED),
+    "masked load": (_try_masked, MOVED),
     "mask of a number": (_try_number_masked, DTYPES),
     "add": (_try_add, DTYPES),
     "mul": (_try_mul, DTYPES),
@@ -218,6 +235,7 @@ _TRIALS: dict[str, tuple[Callable[[torch.dtype], str], tuple[str, ...]]] = {
     "atomic": (_try_atomic, DTYPES),
     "block pointer": (_try_block_pointer, DTYPES),
     "int64 addressing": (_try_far, ("int64",)),
+    "int32 wrap": (_try_wrap, ("int32",)),
 }
 
 

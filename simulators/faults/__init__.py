@@ -4,6 +4,7 @@ from simulators.faults import (
     assigned,
     body,
     camera,
+    chunked,
     chunks,
     counts,
     decode_inputs,
@@ -68,6 +69,7 @@ from simulators.payload import (
     ASKED_MEDIA,
     ASSIGNED,
     CAMERA,
+    CHUNKED,
     CHUNKS,
     DECODE,
     DEGREES,
@@ -103,6 +105,7 @@ _LISTS = (*_BOTH, GRIDS, SEEDS, SPLITS)
 _THINGS = (
     *_LISTS, GROUP, RESULTS, FRAMES, CHUNKS, MASKS, PLACEHOLDERS, PRECOMPUTED, EMBEDDINGS, PARTS,
     ENCODE, PREPARED, MEDIA, ASKED_MEDIA, DESTINATIONS, INDICES, STATES, DECODE,
+    CHUNKED,
 )  # fmt: skip
 #: What counts by its place: none may be missing.
 _MOVED = (*_THINGS, TENSORS)
@@ -342,6 +345,7 @@ _TABLE = (
     *indices.FAULTS,
     *state_slots.FAULTS,
     *decode_inputs.FAULTS,
+    *chunked.FAULTS,
     *tally.FAULTS,
 )
 # fmt: on

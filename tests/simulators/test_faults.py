@@ -13,6 +13,7 @@ from simulators import counted_media
 from simulators.ar_server.asking import batch_request
 from simulators.assigned_items import honest_assignment
 from simulators.camera_rows import honest_camera
+from simulators.chunked_frames import Sizes, honest_chunk
 from simulators.decode_batch import Batch, honest_decode
 from simulators.degrees import honest_degrees
 from simulators.denoiser_results import honest_results
@@ -31,6 +32,7 @@ from simulators.payload import (
     ASKED_MEDIA,
     ASSIGNED,
     CAMERA,
+    CHUNKED,
     CHUNKS,
     DECODE,
     DEGREES,
@@ -76,7 +78,8 @@ from simulators.rng import stream
 from simulators.scheduler import honest_batch
 from simulators.seed_values import honest_seeds
 from simulators.stamped_frames import honest_frames
-from simulators.stateful_sequences import Sizes, honest_sequences
+from simulators.stateful_sequences import Sizes as StateSizes
+from simulators.stateful_sequences import honest_sequences
 from simulators.text_masks import honest_masks
 from simulators.varlen_rows import honest_varlen
 
@@ -150,9 +153,11 @@ def payload(form: str, count: int) -> Payload:
     if form == INDICES:
         return honest_varlen([2, count - 2], heads=2, width=4)
     if form == STATES:
-        return honest_sequences(Sizes((2, 3, 1, 2)[:count], value_heads=2), "bfloat16")
+        return honest_sequences(StateSizes((2, 3, 1, 2)[:count], value_heads=2), "bfloat16")
     if form == DECODE:
         return honest_decode(Batch(count))
+    if form == CHUNKED:
+        return honest_chunk(Sizes(cached=count, front=count))
     if form == SIZE:
         return honest_size(64, 96)
     if form == SPLITS:
