@@ -100,6 +100,9 @@ STATES = "states"
 #: Form of a payload: slots in a pool of states, one for each request of one token, and beside
 #: them the pool and the packed batch: see `simulators.decode_batch`.
 DECODE = "decode"
+#: Form of a payload: the angles of positions, cosines and sines of each, and beside them the rows
+#: that they turn: see `simulators.rotary_rows`.
+ANGLES = "angles"
 
 
 @dataclass(frozen=True)

@@ -38,6 +38,7 @@ from simulators.faults import (
     reordering,
     request,
     results,
+    rope,
     scramble,
     seeds,
     sizes,
@@ -64,6 +65,7 @@ from simulators.faults.fault import (
 )
 from simulators.faults.noop import noop
 from simulators.payload import (
+    ANGLES,
     ANSWER,
     ASKED_MEDIA,
     ASSIGNED,
@@ -102,7 +104,7 @@ _BOTH = (REPLY, ROWS)
 _LISTS = (*_BOTH, GRIDS, SEEDS, SPLITS)
 _THINGS = (
     *_LISTS, GROUP, RESULTS, FRAMES, CHUNKS, MASKS, PLACEHOLDERS, PRECOMPUTED, EMBEDDINGS, PARTS,
-    ENCODE, PREPARED, MEDIA, ASKED_MEDIA, DESTINATIONS, INDICES, STATES, DECODE,
+    ENCODE, PREPARED, MEDIA, ASKED_MEDIA, DESTINATIONS, INDICES, STATES, DECODE, ANGLES,
 )  # fmt: skip
 #: What counts by its place: none may be missing.
 _MOVED = (*_THINGS, TENSORS)
@@ -342,6 +344,7 @@ _TABLE = (
     *indices.FAULTS,
     *state_slots.FAULTS,
     *decode_inputs.FAULTS,
+    *rope.FAULTS,
     *tally.FAULTS,
 )
 # fmt: on

@@ -25,6 +25,7 @@ from simulators.kernel_rows import honest_qkv, stamped
 from simulators.kv_chunks import honest_chunks
 from simulators.media_items import honest_media
 from simulators.payload import (
+    ANGLES,
     ANSWER,
     ASKED_MEDIA,
     ASSIGNED,
@@ -71,6 +72,9 @@ from simulators.receive_urls import honest_registrations
 from simulators.request_group import honest_group
 from simulators.requested_media import honest_asked_media
 from simulators.rng import stream
+from simulators.rotary_rows import PARTS as TURNED_PARTS
+from simulators.rotary_rows import Sizes as RotarySizes
+from simulators.rotary_rows import honest_angles
 from simulators.scheduler import honest_batch
 from simulators.seed_values import honest_seeds
 from simulators.stamped_frames import honest_frames
@@ -150,6 +154,8 @@ def payload(form: str, count: int) -> Payload:
         return honest_sequences(Sizes((2, 3, 1, 2)[:count], value_heads=2), "bfloat16")
     if form == DECODE:
         return honest_decode(Batch(count))
+    if form == ANGLES:
+        return honest_angles(RotarySizes(2, count), positions=True)
     if form == SIZE:
         return honest_size(64, 96)
     if form == SPLITS:
@@ -195,6 +201,10 @@ def whole(changed: Payload) -> str:
         return repr(changed) + repr(strides)
     if changed.form == INDICES:
         return repr(changed) + repr([changed.beside[part].stride() for part in "qkv"])
+    if changed.form == ANGLES:
+        tensors = [changed.beside[part] for part in TURNED_PARTS]
+        told = [(t.shape, t.stride(), t.dtype, t.device) for t in tensors]
+        return repr(changed) + repr(told) + repr([t.tolist() for t in tensors if not t.is_meta])
     if changed.form in (STATES, DECODE):
         tensors = [t for t in changed.beside.values() if isinstance(t, torch.Tensor)]
         told = [(t.shape, t.stride(), t.dtype, t.device) for t in tensors]
