@@ -15,7 +15,7 @@ from simulators.rotary_rows import LEAST_WIDTH
 _DIFFUSION = "sglang.kernels.ops.diffusion"
 _ENTRY = Dim("rows, pair or flashinfer", one_of("rows", "pair", "flashinfer"), "rows")
 _FLAG = Dim("yes or no: whether the angles may be as wide as a head", one_of("yes", "no"), "no")
-_CONFIG = Dim("which of the kernel's configurations, 0 to 4", whole_number(0, 4), "0")
+_CONFIG = Dim("which of the kernel's configurations, 0 to 4", whole_number(0, 4), "2")
 _POSITIONS = Dim("none or given: the positions of the rows", one_of("none", "given"), "none")
 _DTYPE = Dim("float32, float16 or bfloat16", one_of("float32", "float16", "bfloat16"), "float32")
 
@@ -31,8 +31,9 @@ def _positions_of(dims: Mapping[str, str]) -> int:
 def _misfit(dims: Mapping[str, str]) -> str:
     if dims["entry"] == "rows":
         return "entry=rows takes no positions" if dims["positions"] == "given" else ""
-    told = [name for name in ("interleaved", "config") if dims[name] not in ("no", "0")]
-    return f"{told[0]} is for entry=rows alone" if told else ""
+    if dims["interleaved"] == "yes" or dims["config"] != _CONFIG.default:
+        return "interleaved and config are for entry=rows alone"
+    return ""
 
 
 def _lacks(dims: Mapping[str, str], device: Device) -> str:
@@ -57,13 +58,17 @@ _TWO_OF_PAIR = (
     (("omission", (1,)), ("rope-k-stale", ())),
 )
 _TWO_OF_POSITIONS = (
-    (("rope-positions-row", ()), ("rope-positions-null", ())),
+    (("rope-positions-less", ()), ("rope-k-stale", ())),
     (("rope-shifted", ()), ("rope-positions-rolled", ())),
 )
 #: Both are of one shape where they are told as one tensor.
 _OF_ONE_SHAPE = ("rope-sine-row-less", "rope-cosine-row-less")
 #: Of angles with no rows there is no memory that a kernel could read.
 _NO_MEMORY = ("truncation",)
+#: What looks otherwise where there is more than one sequence.
+_OF_A_BATCH = (
+    "noop", "omission", "reordering", "substitution*", "rope-shifted", "rope-q-*",
+)  # fmt: skip
 #: What FlashInfer's own kernel would have to look at is not upstream's.
 _FOR_FLASHINFER = (
     "noop", "reordering*", "substitution", "duplication-all", "rope-shifted", "rope-swapped",
@@ -100,35 +105,30 @@ KERNEL_ROPE_SEAMS = (
         },
         spaces=(
             Space(
-                {"tokens": ("4",)},
+                {"tokens": ("3",)},
                 scopes=("records", "angle", "angles", "q"),
                 without=_NO_MEMORY,
                 composites=_TWO_LIES,
             ),
+            Space({"tokens": ("3",), "batch": ("2",)}, faults=_OF_A_BATCH, every_place=False),
             Space(
-                {"tokens": ("3",), "batch": ("2",)},
-                scopes=("records", "angles", "q"),
-                without=_NO_MEMORY,
-                every_place=False,
-            ),
-            Space(
-                {"tokens": ("4",), "interleaved": ("no", "yes")},
+                {"tokens": ("3",), "interleaved": ("no", "yes")},
                 scopes=("told",),
                 without=("rope-elsewhere",),
             ),
             Space(
                 {
-                    "tokens": ("3",),
+                    "tokens": ("2",),
                     "heads": ("3", "9"),
                     "width": ("8", "66"),
                     "config": ("0", "1", "2", "3", "4"),
                 },
                 faults=("noop",),
             ),
-            Space({"tokens": ("1", "2"), "width": ("130",), "heads": ("1",)}, faults=("noop",)),
+            Space({"tokens": ("1", "5"), "width": ("130",), "heads": ("1",)}, faults=("noop",)),
             Space(
                 {
-                    "tokens": ("5",),
+                    "tokens": ("2",),
                     "batch": ("3",),
                     "dtype": ("float16", "bfloat16"),
                     "interleaved": ("no", "yes"),
@@ -144,8 +144,7 @@ KERNEL_ROPE_SEAMS = (
             Space({"tokens": ("4",), "entry": ("pair",)}, faults=("omission", "truncation")),
             Space(
                 {"tokens": ("3",), "batch": ("2",), "entry": ("pair",), "positions": ("given",)},
-                scopes=("records", "positions"),
-                every_place=False,
+                faults=("noop", "omission", "truncation", "rope-positions-*"),
                 composites=_TWO_OF_POSITIONS,
             ),
             Space(

@@ -33,7 +33,7 @@ FORMS = (
     "cosine-row-less", "sine-narrower", "sine-full",
 )  # fmt: skip
 #: Ways in which an angle turns: as it is, with cosines and sines swapped, and backwards.
-_WAYS = ("", ", swapped,", ", backwards,")
+_WAYS = ("", " (swapped)", " (backwards)")
 #: The turn by no angle at all.
 UNTURNED = Origin("no one", 0)
 

@@ -19,6 +19,7 @@ from typing import Any
 
 import torch
 
+from contracts.contract import Origin
 from harness.consumers.consumer import Lacking, Lie, Output, outcome_of
 from harness.kernels.launch import beside, landed, provide_host, rows_of
 from harness.kernels.margins import Margins
@@ -207,20 +208,21 @@ def _positions(told: Any) -> Any:
 def _read(part: str, made: torch.Tensor, dims: Mapping[str, str]) -> list[Span]:
     sizes = _sizes(dims)
     reader = _reader(sizes)
-    found: list[Span] = []
+    rows: list[Span] = []
+    turns: list[Span] = []
+    angles = [Whose(angle_owner(), row % sizes.tokens) for row in range(sizes.rows)]
     for head in range(sizes.heads):
-        pairs = reader.read(_rows_of_head(made, head))
-        rows = [None if pair is None else _whose(*pair[0]) for pair in pairs]
-        turns = [None if pair is None else _whose(*pair[1]) for pair in pairs]
-        wants = [Whose(row_owner(part, head), row) for row in range(sizes.rows)]
-        found += rows_of(f"turned {part}", wants, rows)
-        turned = [Whose(angle_owner(), row % sizes.tokens) for row in range(sizes.rows)]
-        found += rows_of(f"what turns {part}", turned, turns, unit="angles")
-    return sorted(found, key=lambda span: span.place)
+        read = reader.read(_rows_of_head(made, head))
+        owner = row_owner(part, head)
+        own = [Whose(owner, row) for row in range(sizes.rows)]
+        rows += rows_of(f"turned {owner}", own, [_whose(pair, 0) for pair in read])
+        turned = [_whose(pair, 1) for pair in read]
+        turns += rows_of(f"what turns {part}", angles, turned, unit="angles")
+    return [*rows, *turns]
 
 
-def _whose(owner: int | str, position: int) -> Whose:
-    return Whose(str(owner), position)
+def _whose(pair: Sequence[Origin] | None, lane: int) -> Whose | None:
+    return None if pair is None else Whose(str(pair[lane].owner), pair[lane].position)
 
 
 def _rows_of_head(made: torch.Tensor, head: int) -> Sequence[Sequence[float]]:

@@ -87,8 +87,8 @@ def test_other_turns_are_told_from_the_right_one() -> None:
     (cos, sin), half = angle(1, 8), 4
 
     assert reader.owner_of([[*cos, *sin]]) == [Origin("the request", 1)]
-    assert reader.owner_of([[*sin, *cos]]) == [Origin("the request, swapped,", 1)]
-    assert reader.owner_of([[*cos, *(-s for s in sin)]]) == [Origin("the request, backwards,", 1)]
+    assert reader.owner_of([[*sin, *cos]]) == [Origin("the request (swapped)", 1)]
+    assert reader.owner_of([[*cos, *(-s for s in sin)]]) == [Origin("the request (backwards)", 1)]
     assert reader.owner_of([[1] * half + [0] * half]) == [UNTURNED]
     (pair,) = reader.read([row])
     assert pair is not None
