@@ -6,7 +6,7 @@ are another mix for each position. A row turned by an angle is the product of co
 column pair by column pair, and no two rows and angles make the same: see `Turned`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
@@ -155,7 +155,7 @@ def told_angles(payload: Payload) -> tuple[Any, Any]:
 def _laid_out(angles: "torch.Tensor", form: str) -> "torch.Tensor":
     import torch
 
-    made = {
+    made: dict[str, Callable[[], torch.Tensor]] = {
         "full": lambda: angles.repeat_interleave(2, 1),
         "doubled": lambda: torch.cat([angles, angles], 1),
         "deep": lambda: angles[None],
@@ -167,9 +167,9 @@ def _laid_out(angles: "torch.Tensor", form: str) -> "torch.Tensor":
         "narrower": lambda: angles[:, :-1].contiguous(),
         "wider": lambda: angles[:, [*range(angles.shape[1]), -1]],
         "row-less": lambda: angles[:-1],
-        "float16": angles.half,
-        "float64": angles.double,
-        "int32": angles.int,
+        "float16": lambda: angles.to(torch.float16),
+        "float64": lambda: angles.to(torch.float64),
+        "int32": lambda: angles.to(torch.int32),
         "elsewhere": lambda: angles.to("meta"),
     }
     return made[form]() if form else angles

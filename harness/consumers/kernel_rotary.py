@@ -63,7 +63,7 @@ def _turn_in_place(
 
 
 #: FlashInfer, and how upstream makes an operator of its kernel.
-_FLASHINFER = {
+_FLASHINFER: Mapping[str, Mapping[str, Any]] = {
     "flashinfer": {},
     "flashinfer.rope": {"apply_rope_with_cos_sin_cache_inplace": _turn_in_place},
     "sglang.srt.utils.custom_op": {"register_custom_op_from_extern": lambda kernel, **told: kernel},
@@ -228,4 +228,4 @@ def _whose(pair: Sequence[Origin] | None, lane: int) -> Whose | None:
 def _rows_of_head(made: torch.Tensor, head: int) -> Sequence[Sequence[float]]:
     if made.ndim < 3 or head >= made.shape[-2]:
         return []
-    return made.reshape(-1, *made.shape[-2:])[:, head].tolist()  # type: ignore[no-any-return]
+    return made.reshape(-1, *made.shape[-2:])[:, head].tolist()
