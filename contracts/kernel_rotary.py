@@ -16,14 +16,16 @@ The payload holds `q` and, for `rows`, `cos` and `sin`; for the others `k`, `cac
 `positions` (None where they are not told). The request says `entry`, `shape` (batch, tokens, heads,
 head size), `dtype` and `interleaved`.
 
-Without FlashInfer upstream says that it turns to Triton for `pair`, and turns to torch instead:
-LingBot's attention launches the kernel only where queries and keys differ in shape, or where the
-platform is not CUDA. In `pair` nothing looks at positions. The kernel looks at nothing but the
-head size: angles that are too few, of three dimensions or of another width are read from wherever
-their stride leads. Its docstring also allows (tokens, head size), which ends by accident.
+LingBot's attention turns a pair wherever queries and keys are of one shape and the platform is
+CUDA, else it launches the kernel. FlashInfer turns queries and keys in place. Without it upstream
+says that it falls back to Triton, and turns with torch instead: nothing looks at positions there,
+and angles that are too few are dealt out anew to all tokens, if they go round. The kernel's
+function looks at nothing but the head size: angles that are too few, of three dimensions or of
+another width are read from wherever their strides lead. `_apply_rotary_emb` also documents (tokens,
+head size), which ends by accident.
 
-Not tried: a row's offset is the product of two 32-bit numbers, its number and the stride of a
-token. From 2**31 elements on it is another row's; that takes a card and gigabytes of it.
+Not tried: angles of no rows, for there is no memory that the kernel could read; and offsets of rows
+from 2**31 elements on, which 32-bit numbers do not hold: they take a card and gigabytes of it.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
