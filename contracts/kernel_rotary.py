@@ -79,6 +79,12 @@ COLUMNS_TOGETHER = Clause("columns-together", "The columns of a head lie side by
 ANGLES_KIND = Clause(
     "angles-kind", "Cosines and sines are tensors.", incidental=("AttributeError",)
 )
+ANGLES_DEVICE = Clause(
+    "angles-device",
+    "Cosines and sines are on the device of the rows.",
+    # Torch's, of a tensor that has no data, in the interpreter; Triton's own on a card.
+    incidental=("NotImplementedError", "ValueError"),
+)
 ANGLES_FLAT = Clause("angles-flat", "Cosines and sines are two-dimensional.")
 FORM_ASKED = Clause("form-asked", "Shape and dtype of the rows are the request's.")
 ANGLE_IDENTITY = Clause("angle-identity", "Angle t is that of position t.", identity=True)
@@ -89,6 +95,7 @@ _CLAUSES = (
     BATCH_JOINED,
     COLUMNS_TOGETHER,
     ANGLES_KIND,
+    ANGLES_DEVICE,
     ANGLES_FLAT,
     *PAIR_CLAUSES,
     ANGLES_WIDTH,
@@ -139,6 +146,9 @@ def _walk_angles(payload: Mapping[str, Any], request: Mapping[str, Any]) -> Iter
         if isinstance(angles, list):
             yield Violation(ANGLES_KIND, name, "a tensor", "a list")
             continue
+        if angles.device != payload["q"].device:
+            wanted = str(payload["q"].device)
+            yield Violation(ANGLES_DEVICE, name, wanted, str(angles.device))
         shape = tuple(angles.shape)
         if len(shape) != _FLAT:
             yield Violation(ANGLES_FLAT, name, "2 dimensions", str(shape))
@@ -181,7 +191,7 @@ def _walk_identity(
         told = payload[part]
         if len(told.shape) not in (_WITH_BATCH, _WITHOUT) or told.is_meta:
             continue
-        flat = told.reshape(-1, *told.shape[-2:])
+        flat = told.flatten(0, -_WITHOUT)
         for head in range(min(heads, flat.shape[1])):
             origins = owner_of(flat[:, head].tolist())[: batch * tokens]
             for row, origin in enumerate(origins):

@@ -159,7 +159,9 @@ class KernelRotary:
             return {name: self._around(margins, part, name) for name, part in parts.items()}
         pair = {part: self._around(margins, payload.beside[part], part) for part in PARTS}
         cos, sin = angles.values()
-        # As upstream's callers make it.
+        # As upstream's callers join them; both must be of one length.
+        count = min(len(cos), len(sin))
+        cos, sin = cos[:count], sin[:count]
         cache = cos + sin if isinstance(cos, list) else torch.cat([cos, sin], dim=-1)
         positions = payload.beside["positions"]
         return {
@@ -228,4 +230,4 @@ def _whose(pair: Sequence[Origin] | None, lane: int) -> Whose | None:
 def _rows_of_head(made: torch.Tensor, head: int) -> Sequence[Sequence[float]]:
     if made.ndim < 3 or head >= made.shape[-2]:
         return []
-    return made.reshape(-1, *made.shape[-2:])[:, head].tolist()
+    return made.flatten(0, -3)[:, head].tolist()

@@ -77,6 +77,11 @@ LIES: list[tuple[dict[str, Any], list[str], tuple[str, ...]]] = [
     ({"q": Q.transpose(1, 2).contiguous().transpose(1, 2)}, ["batch-joined"], ("RuntimeError",)),
     ({"q": Q.repeat_interleave(2, -1)[..., ::2]}, ["columns-together"], ()),
     ({"cos": COS.tolist(), "sin": SIN.tolist()}, ["angles-kind"], ("AttributeError",)),
+    (
+        {"sin": SIN.to("meta")},
+        ["angles-device"],
+        ("NotImplementedError", "ValueError"),
+    ),
     ({"cos": COS[None]}, ["angles-flat"], ()),
     ({"sin": SIN.flatten()}, ["angles-flat", "angles-width"], ()),
     ({"cos": COS.repeat_interleave(2, 1)}, ["angles-width", "angle-identity"], ()),
