@@ -43,6 +43,7 @@ from contracts import (
     kernel_gdn_packed,
     kernel_gdn_states,
     kernel_pack_qkv,
+    kernel_rotary,
     kernel_varlen_pack,
     krea2_ragged,
     lingbot_cam,
@@ -119,6 +120,7 @@ CONTRACTS = {
         kernel_gdn_states,
         kernel_gdn_packed,
         kernel_causal_pad,
+        kernel_rotary,
     )
 }
 

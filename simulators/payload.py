@@ -103,6 +103,9 @@ DECODE = "decode"
 #: Form of a payload: the cached frames of a video, one for each record, and beside them the next
 #: chunk and the padding: see `simulators.chunked_frames`.
 CHUNKED = "chunked"
+#: Form of a payload: the angles of positions, cosines and sines of each, and beside them the rows
+#: that they turn: see `simulators.rotary_rows`.
+ANGLES = "angles"
 
 
 @dataclass(frozen=True)

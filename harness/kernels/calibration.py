@@ -62,6 +62,13 @@ def _mul(x, y, out, size: tl.constexpr):
 
 
 @triton.jit
+def _fma(x, y, out, size: tl.constexpr):
+    at = tl.arange(0, size)
+    wide = tl.load(x + at)
+    tl.store(out + at, tl.fma(-wide, tl.load(y + at), wide))
+
+
+@triton.jit
 def _cast(x, out, size: tl.constexpr):
     at = tl.arange(0, size)
     wide = tl.load(x + at).to(tl.float32)
@@ -164,6 +171,12 @@ def _try_mul(dtype: torch.dtype) -> str:
     return _same(out, x * y)
 
 
+def _try_fma(dtype: torch.dtype) -> str:
+    x, y, out = _vector(dtype), _vector(dtype, 4), _empty(dtype)
+    _fma[(1,)](x, y, out, SIZE)
+    return _same(out, x - x * y)
+
+
 def _try_cast(dtype: torch.dtype) -> str:
     x, out = _vector(dtype) * 2, _empty(dtype)
     _cast[(1,)](x, out, SIZE)
@@ -227,6 +240,7 @@ _TRIALS: dict[str, tuple[Callable[[torch.dtype], str], tuple[str, ...]]] = {
     "mask of a number": (_try_number_masked, DTYPES),
     "add": (_try_add, DTYPES),
     "mul": (_try_mul, DTYPES),
+    "fma": (_try_fma, ("float32",)),
     "cast": (_try_cast, FLOATS),
     "exp": (_try_exp, ("float32",)),
     "dot": (_try_dot, FLOATS),

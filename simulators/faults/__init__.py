@@ -39,6 +39,7 @@ from simulators.faults import (
     reordering,
     request,
     results,
+    rope,
     scramble,
     seeds,
     sizes,
@@ -65,6 +66,7 @@ from simulators.faults.fault import (
 )
 from simulators.faults.noop import noop
 from simulators.payload import (
+    ANGLES,
     ANSWER,
     ASKED_MEDIA,
     ASSIGNED,
@@ -105,7 +107,7 @@ _LISTS = (*_BOTH, GRIDS, SEEDS, SPLITS)
 _THINGS = (
     *_LISTS, GROUP, RESULTS, FRAMES, CHUNKS, MASKS, PLACEHOLDERS, PRECOMPUTED, EMBEDDINGS, PARTS,
     ENCODE, PREPARED, MEDIA, ASKED_MEDIA, DESTINATIONS, INDICES, STATES, DECODE,
-    CHUNKED,
+    CHUNKED, ANGLES,
 )  # fmt: skip
 #: What counts by its place: none may be missing.
 _MOVED = (*_THINGS, TENSORS)
@@ -346,6 +348,7 @@ _TABLE = (
     *state_slots.FAULTS,
     *decode_inputs.FAULTS,
     *chunked.FAULTS,
+    *rope.FAULTS,
     *tally.FAULTS,
 )
 # fmt: on
