@@ -158,6 +158,7 @@ class Bench:
             frames=_frames(outcome),
             ranks=tuple(one.said for one in outcome.ranks),
             undecorated=tuple(self._upstream.decorated()),
+            on_card=outcome.on_card,
         )
 
     def _fired(self, case: Case, outcome: Outcome) -> tuple[str, ...]:
