@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
@@ -13,11 +14,13 @@ from harness.outcome import Ending, Outcome
 from harness.pool import PRELOADED, Pool
 from harness.rank_outcome import together
 from harness.ranks import Place, Rank, RankEnd, Ranks, place_of
+from harness.report.machine import case_document
+from harness.result import CaseResult
 from harness.seam import Seam
 from harness.seams import SEAMS
 from harness.snapshot import read
 from harness.upstream.source import Tree
-from harness.verdict import Verdict
+from harness.verdict import Promise, Verdict
 
 A_CARD = Device(CUDA, NATIVE, "a card")
 #: Seams whose payload passes between the processes of a group.
@@ -161,6 +164,14 @@ def test_a_call_that_used_no_card_says_so(newest: Tree) -> None:
         tree = newest
 
     assert not outcome_of(Upstream(), Output).on_card  # type: ignore[arg-type]
+
+
+def test_a_report_says_of_each_case_whether_a_card_was_used() -> None:
+    """Which the device that was asked for does not."""
+    result = CaseResult("ar-split", "noop", "a line", Verdict.UPHELD, Promise.KEPT)
+
+    assert case_document(result)["on_card"] is False
+    assert case_document(replace(result, on_card=True))["on_card"] is True
 
 
 def test_a_group_has_used_a_card_if_one_rank_has() -> None:
