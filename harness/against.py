@@ -1,11 +1,13 @@
 """What differs from another source.
 
-Its committed snapshots serve if they have today's cases; else it is run.
+Its committed snapshots serve if they have today's cases, and where the seam ran as they were made:
+with tensors on the CPU, and kernels in Triton's interpreter. Else it is run, where the first was.
 """
 
 from collections.abc import Callable
 
 from contracts.releases import RELEASES
+from harness.device import CPU, Device
 from harness.errors import SnapshotError
 from harness.runner import Report, Selection
 from harness.seam import Seam
@@ -23,12 +25,13 @@ def compare(
         report: What was found.
         against: The other source.
         selection: Which cases are compared.
-        run: Checks the other source; called only where its snapshots do not serve.
+        run: Checks the other source on the same device; called only where its snapshots do not
+            serve.
     """
     other: Report | None = None
     found: list[Difference] = []
     for seam in selection.chosen_seams():
-        before = _committed(against, seam)
+        before = _committed(against, seam, report.device)
         if before is None:
             other = other or run(against)
             before = Snapshot.of(seam.name, other.release, other.results)
@@ -37,18 +40,24 @@ def compare(
     return found
 
 
-def prepare(against: str, selection: Selection, say: Say = unheard) -> None:
+def prepare(against: str, selection: Selection, device: Device, say: Say = unheard) -> None:
     """See before a long run that the other source can be compared with.
+
+    Args:
+        against: The other source.
+        selection: Which cases will be compared.
+        device: Where they will run.
+        say: Told what is being fetched.
 
     Raises:
         SourceError: if it has no snapshots that serve and there is no such source.
     """
-    if any(_committed(against, seam) is None for seam in selection.chosen_seams()):
+    if any(_committed(against, seam, device) is None for seam in selection.chosen_seams()):
         find(against, say)
 
 
-def _committed(source: str, seam: Seam) -> Snapshot | None:
-    if source not in RELEASES:
+def _committed(source: str, seam: Seam, device: Device) -> Snapshot | None:
+    if source not in RELEASES or device.of(seam.kernel) != CPU:
         return None
     try:
         snapshot = read(source, seam)

@@ -1,10 +1,12 @@
 """Runs cases of one tree inside a worker: simulator, fault, contract, upstream, oracle."""
 
 import importlib
+import importlib.util
 import json
 import math
+import sys
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import cast
 
@@ -24,12 +26,31 @@ from harness.upstream.hermetic import Hermetic
 from harness.upstream.installed import Installed
 from harness.upstream.raise_sites import guard_site
 from harness.upstream.source import INSTALLED, Tree
+from harness.upstream.stubs import StubModule
 from harness.upstream.touches import LEDGER
 from harness.verdict import Verdict
 from simulators.rng import stream
 
 #: The phase after the drives of a case: what is slow in it is not upstream.
 JUDGING = "judging"
+
+
+@dataclass(frozen=True)
+class Unbuilt:
+    """Why there is no consumer of a seam, and the verdict that its cases get."""
+
+    reason: str
+    verdict: Verdict = Verdict.INCONCLUSIVE
+
+
+def lacking_package(error: BaseException) -> str:
+    """Return the package that an import failed for because it is not there; empty if none."""
+    name = error.name if isinstance(error, ModuleNotFoundError) and error.name else ""
+    top = name.partition(".")[0]
+    if isinstance(sys.modules.get(top), StubModule):
+        return top
+    # A module that a package here does not have is no missing package.
+    return top if top and importlib.util.find_spec(top) is None else ""
 
 
 class Bench:
@@ -39,7 +60,7 @@ class Bench:
         self._tree = tree
         self._device = device
         self._upstream = Installed(tree) if tree.mode == INSTALLED else Hermetic(tree)
-        self._consumers: dict[str, Consumer | str] = {}
+        self._consumers: dict[str, Consumer | Unbuilt] = {}
         self._goldens: dict[Case, Run] = {}
 
     def prepare(self, case: Case) -> None:
@@ -59,8 +80,8 @@ class Bench:
         started = time.perf_counter()
         self.prepare(case)
         consumer = self._consumers[case.seam]
-        if isinstance(consumer, str):
-            return unjudged(case, consumer)
+        if isinstance(consumer, Unbuilt):
+            return unjudged(case, consumer.reason, consumer.verdict)
         given = Reply.named(case.fault)
         if given is not None:
             begin("case")
@@ -81,8 +102,8 @@ class Bench:
         """Return the judged result of a case whose drive took its process with it."""
         self.prepare(case)
         consumer = self._consumers[case.seam]
-        if isinstance(consumer, str):
-            return unjudged(case, consumer)
+        if isinstance(consumer, Unbuilt):
+            return unjudged(case, consumer.reason, consumer.verdict)
         if case.is_golden:
             return self._judged(case, Run(outcome), Run(outcome), 0.0)
         golden = self._golden(consumer, case)
@@ -92,7 +113,7 @@ class Bench:
     def close(self) -> None:
         """Stop what the consumers started."""
         for consumer in self._consumers.values():
-            if not isinstance(consumer, str):
+            if not isinstance(consumer, Unbuilt):
                 consumer.close()
 
     def _golden(self, consumer: Consumer, case: Case) -> Run:
@@ -100,7 +121,7 @@ class Bench:
             self._goldens[case.golden] = consumer.drive(dict(case.dims), _lie(case.golden))
         return self._goldens[case.golden]
 
-    def _built(self, seam: Seam) -> Consumer | str:
+    def _built(self, seam: Seam) -> "Consumer | Unbuilt":
         module, _, name = seam.consumer.partition(":")
         try:
             kind = getattr(importlib.import_module(module), name)
@@ -108,7 +129,9 @@ class Bench:
             return cast(Consumer, kind(self._upstream, upstream_module, self._device))
         except BaseException as error:  # noqa: BLE001 - upstream's import may end in anything
             LEDGER.take()
-            return f"the seam could not be loaded: {type(error).__name__}: {error}"
+            if package := lacking_package(error):
+                return Unbuilt(f"the package {package} is not installed here", Verdict.UNAVAILABLE)
+            return Unbuilt(f"the seam could not be loaded: {type(error).__name__}: {error}")
 
     def _judged(self, case: Case, run: Run, golden: Run, seconds: float) -> CaseResult:
         seam = SEAMS[case.seam]
@@ -158,6 +181,7 @@ class Bench:
             frames=_frames(outcome),
             ranks=tuple(one.said for one in outcome.ranks),
             undecorated=tuple(self._upstream.decorated()),
+            on_card=outcome.on_card,
         )
 
     def _fired(self, case: Case, outcome: Outcome) -> tuple[str, ...]:

@@ -11,7 +11,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 from filelock import FileLock
-from platformdirs import user_cache_path
 
 from harness.errors import CacheError
 
@@ -19,8 +18,12 @@ from harness.errors import CacheError
 def trees() -> Path:
     """Return the folder of unpacked trees; `SEAMPROOF_CACHE` moves the whole cache."""
     named = os.environ.get("SEAMPROOF_CACHE")
-    base = Path(named).expanduser() if named else user_cache_path("seamproof")
-    return base / "trees"
+    if named:
+        return Path(named).expanduser() / "trees"
+    # A tree that is named by its path needs no cache, and a bare machine may lack this package.
+    from platformdirs import user_cache_path
+
+    return user_cache_path("seamproof") / "trees"
 
 
 def placed(target: Path, fill: Callable[[Path], None]) -> Path:

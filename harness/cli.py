@@ -89,7 +89,7 @@ def check(
                 telling.close()
 
         if against is not None:
-            prepare(against, selection, telling.say)
+            prepare(against, selection, choose(device), telling.say)
         report = run(_source(source, sglang))
         found = None if against is None else compare(report, against, selection, run)
         _write(report, format, strict, against, found)

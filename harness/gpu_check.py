@@ -1,6 +1,7 @@
-"""What has to be seen on a card, in one command: the kernels, their speed, and the kernel seams.
+"""What has to be seen on a card, in one command: the kernels, their speed, and the seams.
 
     python -m harness.gpu_check OUT [--source TREE] [--device cuda|interpreter] [--small]
+        [--sanitizer]
 
 Each part runs in a process of its own, so that an illegal access or a hang ends that part alone,
 and writes OUT/PART.json; OUT/gpu_check.json has them all. `--device interpreter` runs the same on
@@ -15,46 +16,22 @@ import argparse
 import importlib.metadata
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass, field
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
 from itertools import islice
 from pathlib import Path
+
+from harness.gpu_part import Asked, Part
 
 NO_CARD = 4
 _BENCHMARK = Path(__file__).parents[1] / "benchmarks" / "kernels.py"
 #: Sentences of one part that are kept; one is enough to fail.
 _MOST_SAID = 20
-
-
-@dataclass
-class Part:
-    """What became of one part."""
-
-    name: str
-    #: `fit`, `unfit`, `inconclusive` (it did not come to its end) or `unavailable` (known before).
-    state: str
-    cases: int = 0
-    said: list[str] = field(default_factory=list)
-    figures: dict[str, object] = field(default_factory=dict)
-    seconds: float = 0.0
-
-
-@dataclass(frozen=True)
-class Asked:
-    """What the command line asks for."""
-
-    out: Path
-    device: str
-    small: bool
-    source: str | None
-
-    @property
-    def torch_device(self) -> str:
-        """Where tensors lie: the interpreter reads those of the CPU."""
-        return "cuda" if self.device == "cuda" else "cpu"
 
 
 def _compared(name: str, count: int, small: int) -> Callable[[Asked], Part]:
@@ -98,37 +75,42 @@ def _benchmark(asked: Asked) -> Part:
     )
 
 
-def _seams(asked: Asked) -> Part:
-    if asked.source is None:
-        return Part("seams", "unavailable", said=["no tree of SGLang was given"])
-    from harness.runner import Selection, check
-    from harness.seams import SEAMS
+def _kernel_seams(asked: Asked) -> Part:
+    from harness.gpu_seams import kernel_seams
 
-    names = [name for name in SEAMS if name.startswith("kernel-")]
-    if not names:
-        return Part("seams", "unavailable", said=["no seam of kernels is in the table"])
-    report = check(asked.source, Selection(names), device=asked.device, workers=1)
-    said = [
-        f"{result.case}: {result.verdict} {result.promise}"
-        for result in report.results
-        if str(result.promise) == "broken"
-    ]
-    unjudged = report.verdicts["inconclusive"]
-    state = "unfit" if said else "inconclusive" if unjudged else "fit"
-    figures: dict[str, object] = {"verdicts": dict(report.verdicts), "release": report.release}
-    return Part("seams", state, len(report.results), said[:_MOST_SAID], figures)
+    return kernel_seams(asked)
 
 
-#: Each part, and the seconds that it may take; together they stay below eight minutes.
+def _other_seams(asked: Asked) -> Part:
+    from harness.gpu_seams import other_seams
+
+    return other_seams(asked)
+
+
+def _sanitizer(asked: Asked) -> Part:
+    if not asked.sanitizer:
+        return Part("sanitizer", "unavailable", said=["only --sanitizer asks for it"])
+    from harness.sanitizer import sanitizer
+
+    return sanitizer(asked)
+
+
+#: Each part, and the seconds that it may take.
 PARTS: dict[str, tuple[Callable[[Asked], Part], float]] = {
-    "stamps": (_compared("stamps", 200, 6), 70),
-    "audits": (_compared("audits", 200, 6), 70),
-    "provenances": (_compared("provenances", 200, 6), 40),
-    "plantings": (_compared("plantings", 1000, 6), 60),
-    "far_rows": (_far_rows, 40),
+    "stamps": (_compared("stamps", 200, 6), 100),
+    "audits": (_compared("audits", 200, 6), 100),
+    "provenances": (_compared("provenances", 200, 6), 60),
+    "plantings": (_compared("plantings", 1000, 6), 80),
+    "far_rows": (_far_rows, 60),
+    "kernel_seams": (_kernel_seams, 150),
+    "other_seams": (_other_seams, 150),
+    "sanitizer": (_sanitizer, 150),
     "benchmark": (_benchmark, 80),
-    "seams": (_seams, 110),
 }
+#: What has the card for itself, when all else is done; the others take their time side by side.
+ALONE = ("benchmark",)
+#: How many parts share a card: most of what they wait for is a compiler.
+AT_ONCE = 4
 
 
 def _run_here(name: str, asked: Asked) -> Part:
@@ -144,33 +126,46 @@ def _run_apart(name: str, asked: Asked) -> Part:
     command = [sys.executable, "-m", "harness.gpu_check", str(asked.out), "--part", name]
     command += ["--device", asked.device, *(["--small"] if asked.small else [])]
     command += ["--source", asked.source] if asked.source else []
+    command += ["--sanitizer"] if asked.sanitizer else []
     interpret = {"TRITON_INTERPRET": "1"} if asked.device == "interpreter" else {}
     limit_s = PARTS[name][1]
-    try:
-        done = subprocess.run(
-            command,
-            env={**os.environ, **interpret},
-            capture_output=True,
-            text=True,
-            timeout=limit_s,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        return Part(name, "inconclusive", said=[f"not done in {limit_s:.0f} s"], seconds=limit_s)
+    # A session of its own: what a part has started ends with it, and holds no card.
+    with subprocess.Popen(
+        command,
+        env={**os.environ, **interpret},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    ) as process:
+        try:
+            _, stderr = process.communicate(timeout=limit_s)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            said = f"not done in {limit_s:.0f} s"
+            return Part(name, "inconclusive", said=[said], seconds=limit_s)
     if not file.is_file():
-        said = f"ended with {done.returncode}: {done.stderr[-2000:]}"
+        said = f"ended with {process.returncode}: {stderr[-2000:]}"
         return Part(name, "inconclusive", said=[said])
     return Part(**json.loads(file.read_text()))
 
 
-def _table(parts: list[Part]) -> Iterator[str]:
-    for part in parts:
-        yield f"{part.name:<11} {part.state:<13} {part.cases:>6} cases {part.seconds:>7.1f} s"
-        for said in part.said[:3]:
-            yield f"    {said.strip().splitlines()[-1] if said.strip() else ''}"
-        for name, figure in part.figures.items():
-            if isinstance(figure, float):
-                yield f"    {name}: {figure:g}"
+def _run_all(asked: Asked) -> Iterator[Part]:
+    together = [name for name in PARTS if name not in ALONE]
+    # Without a card all parts want the few cores that there are.
+    with ThreadPoolExecutor(AT_ONCE if asked.device == "cuda" else 1) as pool:
+        yield from pool.map(lambda name: _run_apart(name, asked), together)
+    for name in ALONE:
+        yield _run_apart(name, asked)
+
+
+def _table(part: Part) -> Iterator[str]:
+    yield f"{part.name:<12} {part.state:<13} {part.cases:>6} cases {part.seconds:>7.1f} s"
+    for said in part.said[:3]:
+        yield f"    {said.strip().splitlines()[-1] if said.strip() else ''}"
+    for name, figure in part.figures.items():
+        if isinstance(figure, float):
+            yield f"    {name}: {figure:g}"
 
 
 def _exit_code(parts: list[Part]) -> int:
@@ -184,9 +179,15 @@ def _asked(arguments: list[str] | None) -> tuple[Asked, str | None]:
     parser.add_argument("--source", help="a tree of SGLang; without it no seam is driven")
     parser.add_argument("--device", choices=("cuda", "interpreter"), default="cuda")
     parser.add_argument("--small", action="store_true", help="few cases of each part")
+    parser.add_argument(
+        "--sanitizer",
+        action="store_true",
+        help="golden runs of the kernels under compute-sanitizer too, which is slow",
+    )
     parser.add_argument("--part", choices=PARTS, help=argparse.SUPPRESS)
     given = parser.parse_args(arguments)
-    return Asked(given.out.resolve(), given.device, given.small, given.source), given.part
+    out, source = given.out.resolve(), given.source
+    return Asked(out, given.device, given.small, source, given.sanitizer), given.part
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -202,9 +203,9 @@ def main(arguments: list[str] | None = None) -> int:
         return NO_CARD
     asked.out.mkdir(parents=True, exist_ok=True)
     parts = []
-    for name in PARTS:
-        parts.append(_run_apart(name, asked))
-        print(*_table(parts[-1:]), sep="\n", flush=True)
+    for part in _run_all(asked):
+        parts.append(part)
+        print(*_table(part), sep="\n", flush=True)
     whole = {
         "device": torch.cuda.get_device_name() if asked.device == "cuda" else asked.device,
         "torch": torch.__version__,

@@ -51,6 +51,11 @@ def _lacks_arithmetic(dims: Mapping[str, str], device: Device) -> str:
     return lacks(device, [*needs, *(f"{operation} float32" for operation in computed)])
 
 
+def _lacks_loops(dims: Mapping[str, str], device: Device) -> str:
+    # Over the tokens of a sequence, whose number is loaded.
+    return _lacks_arithmetic(dims, device) or lacks(device, ["loop of a loaded number int64"])
+
+
 #: Scopes of the faults of both fused entries.
 _OF_EACH = ("records", "starts", "batch", "scale")
 _TWO_LIES = (
@@ -151,7 +156,7 @@ KERNEL_GDN_SEAMS = (
         ),
         count=_sequences,
         misfit=_states_misfit,
-        lacks=_lacks_arithmetic,
+        lacks=_lacks_loops,
         kernel=True,
     ),
     Seam(

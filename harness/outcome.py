@@ -85,6 +85,8 @@ class Outcome:
     lacks: str = ""
     #: Whether the call had every check of upstream's behind it when it came to what is lacking.
     past_checks: bool = False
+    #: Whether the process that made the call had used a card by its end.
+    on_card: bool = False
 
     @property
     def errors(self) -> tuple[tuple[int | None, Raised], ...]:

@@ -23,7 +23,7 @@ from typing import Any
 
 from harness.bench import JUDGING
 from harness.case import Case
-from harness.device import ON_CPU, Device
+from harness.device import CUDA, NATIVE, ON_CPU, Device
 from harness.kernels.trust import trust
 from harness.outcome import Ending, Outcome
 from harness.result import CaseResult, unjudged
@@ -52,6 +52,8 @@ _BATCH = 16
 _WORTH_SHARING = 64
 #: Seconds that a seam's modules may take to load: an installed SGLang takes over a minute.
 _LOADING_S = 300.0
+#: Seconds more for a case whose kernels may have to be compiled first, in every width and dtype.
+_COMPILING_S = 60.0
 #: Seconds that a worker whose pipe is closed has for ending by itself.
 _ENDING_S = 2.0
 
@@ -126,14 +128,19 @@ class Pool:
             if seam is None:
                 return
             jobs = waiting[seam]
-            worker = self._worker_for(seam)
+            worker = self._worker_for(seam, waiting)
             worker.give([jobs.popleft() for _ in range(min(_BATCH, len(jobs)))])
 
-    def _worker_for(self, seam: str) -> "_Worker":
+    def _worker_for(self, seam: str, waiting: "_Waiting") -> "_Worker":
         idle = [worker for worker in self._workers if not worker.jobs and not worker.over]
         for worker in idle:
             if worker.seam == seam:
                 return worker
+        for worker in idle:
+            # Idle, it costs a machine nothing; but a card keeps half a gigabyte for each.
+            if self._device.tensors == CUDA and not waiting.get(worker.seam):
+                worker.stop()
+                self._workers.remove(worker)
         worker = self._worker(seam)
         self._workers.append(worker)
         return worker
@@ -215,6 +222,8 @@ class _Worker:
             self._process.start()
         theirs.close()
         self.seam = seam
+        compiles = setup.is_kernel and setup.device.kernels == NATIVE
+        self._deadline_s = SEAMS[seam].deadline_s + (_COMPILING_S if compiles else 0.0)
         self.jobs: list[Job] = []
         self.phase = LOADING
         self.due = 0.0
@@ -249,8 +258,7 @@ class _Worker:
     def _begin(self, message: Begun) -> None:
         self.phase = message.phase
         own = message.phase in (LOADING, JUDGING)
-        seconds = _LOADING_S if own else SEAMS[self.jobs[0].case.seam].deadline_s
-        self.due = time.monotonic() + seconds
+        self.due = time.monotonic() + (_LOADING_S if own else self._deadline_s)
 
     def bury(self, tree: Tree) -> Outcome:
         """Return how the worker ended, having made sure that it did."""

@@ -5,6 +5,7 @@ order in which the others of the group are spared.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from textwrap import shorten
 
 from harness.outcome import Ending, Outcome, RankOutcome
@@ -49,6 +50,11 @@ def together(ends: Sequence[RankEnd]) -> Outcome:
     ranks = tuple(sorted(ranks, key=lambda one: one.rank))
     if not outcomes:
         return Outcome(Ending.ACCEPTED, unsure=("no rank was left to do its part",), ranks=ranks)
+    on_card = any(o.on_card for o in outcomes)
+    return replace(_worst(outcomes, ranks), on_card=on_card)
+
+
+def _worst(outcomes: Sequence[Outcome], ranks: tuple[RankOutcome, ...]) -> Outcome:
     unsure = tuple(dict.fromkeys(said for o in outcomes for said in o.unsure))
     worst = next(e for e in _WORST_FIRST if any(o.ending is e for o in outcomes))
     alike = [o for o in outcomes if o.ending is worst]

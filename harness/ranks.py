@@ -2,7 +2,8 @@
 
 A fresh group then costs tens of milliseconds, so every drive gets one: what a rank has left
 unread in a connection never reaches another case. The ranks join a real group, gloo on loopback
-or nccl where each can have a card, over a store that is a file: no port is chosen by hand.
+or nccl where each can have a card, over a store that is a file: no port is chosen by hand. A card
+that a process has used is lost to what it forks: so the worker uses none, and each rank its own.
 
 A rank that has its output stays, as a server does. One that raised leaves, and its peers see the
 connection close; told to, it stays too, as upstream's own workers do, and its peers wait. It leaves
@@ -82,6 +83,8 @@ class Rank:
     def __init__(self, index: int, count: int, connection: Connection) -> None:
         self.index = index
         self.count = count
+        #: Where its tensors live; known once it has joined the group.
+        self.device = "cpu"
         self._connection = connection
 
     @property
@@ -116,7 +119,7 @@ class Ranks:
     Args:
         count: How many ranks.
         tree: Whose frames are upstream's.
-        device: Where the ranks' tensors live: it decides the backend.
+        device: Where tensors are wanted, `cpu` or `cuda`; see `place_of`.
         leaves: Whether a rank that raised ends its process.
         deadline_s: Seconds for one drive.
     """
@@ -131,7 +134,7 @@ class Ranks:
     ) -> None:
         self._count = count
         self._tree = tree
-        self._backend = _backend(device, count)
+        self._device = device
         self._leaves = leaves
         self._deadline_s = deadline_s
 
@@ -195,16 +198,54 @@ class Ranks:
 
     def join(self, rank: Rank, folder: Path) -> None:
         """Make this process the rank of the group that it is."""
+        # Asked here: the question alone can take a card from what the asking process forks.
+        cards = torch.cuda.device_count() if torch.device(self._device).type == "cuda" else 0
+        place = place_of(rank.index, rank.count, self._device, cards)
+        rank.device = place.device
+        if place.device != "cpu":
+            torch.cuda.set_device(place.device)
+        for name in ("GLOO_SOCKET_IFNAME", "NCCL_SOCKET_IFNAME"):
+            # The name of this machine may lead nowhere.
+            os.environ[name] = _loopback()
         store = dist.FileStore(  # type: ignore[attr-defined]
             str(folder / "store"), rank.count
         )
         dist.init_process_group(
-            self._backend,
+            place.backend,
             store=store,
             rank=rank.index,
             world_size=rank.count,
             timeout=timedelta(seconds=_ABANDONED_S),
+            # With a card it forms the connections now: who waits in an exchange waits for rows.
+            device_id=torch.device(place.device) if place.device != "cpu" else None,
         )
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where one rank of a group has its tensors, and what joins the group."""
+
+    #: `cpu`, or a card: `cuda:0`.
+    device: str
+    #: As torch names it. What ranks tell each other as objects goes over the CPU in any case.
+    backend: str
+
+
+def place_of(rank: int, count: int, device: str, cards: int) -> Place:
+    """Return where a rank has its tensors, and what joins its group.
+
+    With a card for each rank, each has its own, and nccl joins them. With fewer, all are ranks of
+    the CPU: nccl takes no two ranks on one card, and gloo would take their rows through the CPU.
+
+    Args:
+        rank: Which rank.
+        count: How many ranks the group has.
+        device: Where tensors are wanted, `cpu` or `cuda`.
+        cards: How many cards torch sees.
+    """
+    if torch.device(device).type == "cuda" and cards >= count:
+        return Place(f"cuda:{rank}", "cpu:gloo,cuda:nccl")
+    return Place("cpu", "gloo")
 
 
 class _Member:
@@ -314,14 +355,6 @@ def _portless(outcome: Outcome) -> Outcome:
     before, *parts = raised.message.split(address)
     message = before + "".join(f"{address}*{part.lstrip('0123456789')}" for part in parts)
     return replace(outcome, raised=replace(raised, message=message))
-
-
-def _backend(device: str, count: int) -> str:
-    on_cards = torch.device(device).type == "cuda" and torch.cuda.device_count() >= count
-    if not on_cards:
-        # The name of this machine may lead nowhere.
-        os.environ["GLOO_SOCKET_IFNAME"] = _loopback()
-    return "nccl" if on_cards else "gloo"
 
 
 def _loopback() -> str:

@@ -39,6 +39,8 @@ class CaseResult:
     payload: str = ""
     #: Upstream functions that ran without a decorator that was a stub.
     undecorated: tuple[str, ...] = ()
+    #: Whether a card was used; where it died or hung, nobody is left to say so.
+    on_card: bool = False
 
 
 def unjudged(case: Case, reason: str, verdict: Verdict = Verdict.INCONCLUSIVE) -> CaseResult:

@@ -14,7 +14,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 
 from harness import given_faults
-from harness.bench import Bench
+from harness.bench import Bench, lacking_package
 from harness.case import Case
 from harness.confinement import COMPILERS, confine
 from harness.device import NATIVE, Device
@@ -22,6 +22,7 @@ from harness.kernels.trust import Trust, tell
 from harness.outcome import Outcome
 from harness.result import CaseResult, unjudged
 from harness.upstream.source import Tree
+from harness.verdict import Verdict
 from simulators.faults.fault import FaultError
 
 
@@ -124,6 +125,9 @@ def _result(bench: Bench, job: Job, connection: Connection) -> CaseResult:
     except FaultError as error:
         return unjudged(job.case, str(error))
     except Exception as error:  # noqa: BLE001 - the tool's own failure says nothing of upstream
+        if package := lacking_package(error):
+            said = f"the package {package} is not installed here"
+            return unjudged(job.case, said, Verdict.UNAVAILABLE)
         return unjudged(job.case, f"the tool failed: {type(error).__name__}: {error}")
 
 

@@ -8,14 +8,25 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import lru_cache
 from http import HTTPStatus
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-import msgspec
-
-#: Encodes to compact JSON: no blanks, keys in their order, as the server's orjson does.
-encode_json = msgspec.json.Encoder().encode
+if TYPE_CHECKING:
+    import msgspec
 
 Headers = tuple[tuple[str, str], ...]
+
+
+@lru_cache(maxsize=1)
+def _encoder() -> "msgspec.json.Encoder":
+    # The table of faults is read where no reply is made, and a bare machine may lack the package.
+    import msgspec
+
+    return msgspec.json.Encoder()
+
+
+def encode_json(value: object) -> bytes:
+    """Return compact JSON: no blanks, keys in their order, as the server's orjson makes it."""
+    return _encoder().encode(value)
 
 
 class Framing(Enum):

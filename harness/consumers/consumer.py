@@ -1,8 +1,9 @@
 """What a consumer is: upstream's own function, and how it is driven with one payload."""
 
+import os
 import traceback
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
 from typing import Any, Protocol
@@ -74,12 +75,29 @@ class Lacking(BaseException):
 
 
 def outcome_of(upstream: Upstream, call: Callable[[], Output]) -> Outcome:
-    """Return how a call into upstream ended.
+    """Return how a call into upstream ended, once all that it left to a card has ended too.
+
+    What goes wrong on a card is told late, and takes the process's hold on the card with it: no
+    later case could be judged. So the process dies of it, as upstream's would.
 
     Args:
         upstream: Tells upstream's own frames from those of other packages.
         call: Drives the function and reads its output.
     """
+    outcome = _outcome_of(upstream, call)
+    # Loaded in every worker; the processes that import this file without one do without torch.
+    import torch
+
+    if not torch.cuda.is_initialized():  # type: ignore[no-untyped-call]
+        return outcome
+    try:
+        torch.cuda.synchronize()
+    except torch.AcceleratorError:
+        os.abort()
+    return replace(outcome, on_card=True)
+
+
+def _outcome_of(upstream: Upstream, call: Callable[[], Output]) -> Outcome:
     LEDGER.take()
     output, raised = Output(), None
     try:
@@ -96,6 +114,8 @@ def outcome_of(upstream: Upstream, call: Callable[[], Output]) -> Outcome:
         unsure.append(f"a stub had a part in {raised.type}: {raised.message}")
     if raised is not None and raised.type == "NameError" and _names_hidden(raised.message):
         unsure.append(f"a stub was looked for where it cannot be found: {raised.message}")
+    if raised is not None and raised.type == "OutOfMemoryError":
+        unsure.append("the card had no memory left")
     if unsure:
         return Outcome(Ending.RAISED if raised else Ending.ACCEPTED, raised, unsure=tuple(unsure))
     if raised is not None:

@@ -42,7 +42,7 @@ class EncoderTpLayout:
     def __init__(self, upstream: Upstream, module: str, device: str) -> None:
         self._upstream = upstream
         self._device = device
-        self._server = EncoderServer(upstream, module, device)
+        self._server = EncoderServer(upstream, module, "cpu")
 
     def close(self) -> None:
         """Do nothing: every group is over when its drive is."""
@@ -64,12 +64,13 @@ class EncoderTpLayout:
         self, rank: Rank, parts: Sequence[Mapping[str, Any]], asked: Mapping[str, Any]
     ) -> Outcome:
         refusals: dict[str, str] = {}
-        server = self._server
+        server, mine = self._server, parts[rank.index]
         server.joins(_group(rank))
+        mine = {**mine, "features": mine["features"].to(rank.device)}
         requests = [fields_of(index, items) for index, items in enumerate(asked["items"])]
 
         def call() -> Output:
-            encoder = prepared_encoder(server, parts[rank.index], _modelled_by(rank))
+            encoder = prepared_encoder(server, mine, _modelled_by(rank))
             encoder.rank = rank.index
             rank.about_to("encode the batch")
             answers = ended(encoder.batch_encode(requests, server.module.Modality.IMAGE))
@@ -91,8 +92,9 @@ class EncoderTpLayout:
         honest = honest_requests(layout, pictures)
         lied = lie.told(honest)
         liars = range(count) if dims["told"] == "all" else [int(dims["told"])]
+        # On the CPU: a worker that had used a card could fork no rank that does.
         parts = [
-            part_of(lied if rank in liars else honest, self._server.device, rank)
+            part_of(lied if rank in liars else honest, torch.device("cpu"), rank)
             for rank in range(count)
         ]
         return passed_prepared({"ranks": parts}, asked_of(layout, pictures))

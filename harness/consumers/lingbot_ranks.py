@@ -27,6 +27,14 @@ USP = f"{_RUNTIME}.layers.usp"
 KV_CACHE = f"{_RUNTIME}.layers.kvcache.causal_attention_cache"
 LINGBOT = f"{_RUNTIME}.models.dits.lingbot_world"
 _IPC = f"{_RUNTIME}.distributed.device_communicators.ipc_a2a"
+#: Upstream imports both where rows are exchanged: the second for rows of a card, from 0.5.22 on.
+_NO_IPC: dict[str, dict[str, Any]] = {
+    _IPC: {"ipc_a2a_ready": lambda group: False},
+    f"{_IPC}_multi": {
+        "ipc_a2a_multi_ready": lambda group: False,
+        "IPC_A2A_MULTI": Provided("the exchange over CUDA IPC"),
+    },
+}
 #: What the exchanges import that takes a while.
 _TORCH_PARTS = ("torch.distributed.tensor.experimental._attention",)
 
@@ -85,8 +93,7 @@ class ForwardContext:
 
 def load_usp(upstream: Upstream, state: ParallelState, real: tuple[str, ...] = ()) -> ModuleType:
     """Return the exchanges' module, bound to the parallel state of this process's rank."""
-    no_ipc = {_IPC: {"ipc_a2a_ready": lambda group: False}}
-    usp = upstream.load(Needs(USP, real=real, preload=_TORCH_PARTS, provided=no_ipc))
+    usp = upstream.load(Needs(USP, real=real, preload=_TORCH_PARTS, provided=_NO_IPC))
     bind_usp(usp, state)
     return usp
 
@@ -119,7 +126,7 @@ def load_lingbot(upstream: Upstream, state: ParallelState, context: ForwardConte
                 f"{_RUNTIME}.models.dits.causal_wanvideo": {
                     "CausalWanSelfAttention": ParentAttention
                 },
-                _IPC: {"ipc_a2a_ready": lambda group: False},
+                **_NO_IPC,
             },
         )
     )

@@ -23,6 +23,7 @@ class RankConsumer(ABC):
 
     def __init__(self, upstream: Upstream, device: str) -> None:
         self.upstream = upstream
+        #: Where tensors are wanted; in a rank, where its own live.
         self.device = device
         self.state = ParallelState()
 
@@ -44,9 +45,13 @@ class RankConsumer(ABC):
     def drive(self, dims: Mapping[str, str], lie: Lie) -> Run:
         """Return what the ranks made of what they were told."""
         told = told_by(dims, lie)
-        outcome = of_group(
-            self.upstream, self.device, dims, len(told), lambda rank: self.be(rank, told, dims)
-        )
+
+        def be(rank: Rank) -> Outcome:
+            # In the rank's own process, which shares nothing with the worker.
+            self.device = rank.device
+            return self.be(rank, told, dims)
+
+        outcome = of_group(self.upstream, self.device, dims, len(told), be)
         return Run(outcome, self.passed(told, dims))
 
 

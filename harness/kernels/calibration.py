@@ -6,7 +6,8 @@ trusted; empty where it can. A twin is computed on the CPU, from numbers that ar
 should be: so what differs is wrong.
 
 Triton 3.9's interpreter keeps bfloat16 as its bits and computes with them: moves are exact, sums
-are not. It also runs no kernel whose mask is made of a number and a vector.
+are not. It also runs no kernel whose mask is made of a number and a vector. Triton 3.6's runs no
+loop whose end is loaded, with a numpy that takes no array of one number for a number.
 """
 
 import json
@@ -47,6 +48,15 @@ def _number_masked(x, row, out, count, size: tl.constexpr):
     at = tl.arange(0, size)
     here = tl.load(row).to(tl.int64) >= 0
     tl.store(out + at, tl.load(x + at, mask=(at < count) & here, other=0))
+
+
+@triton.jit
+def _loop(x, count, out, size: tl.constexpr):
+    at = tl.arange(0, size)
+    total = tl.zeros((size,), tl.int64)
+    for step in range(0, tl.load(count)):
+        total += tl.load(x + at) + step
+    tl.store(out + at, total)
 
 
 @triton.jit
@@ -159,6 +169,12 @@ def _try_number_masked(dtype: torch.dtype) -> str:
     return _same(out, torch.where(torch.arange(SIZE) < 5, x, torch.zeros_like(x)))
 
 
+def _try_loop(dtype: torch.dtype) -> str:
+    x, out = _vector(torch.int64), _empty(torch.int64)
+    _loop[(1,)](x, torch.tensor([3], dtype=dtype), out, SIZE)
+    return _same(out, 3 * x + 3)
+
+
 def _try_add(dtype: torch.dtype) -> str:
     x, y, out = _vector(dtype), _vector(dtype, 4), _empty(dtype)
     _add[(1,)](x, y, out, SIZE)
@@ -238,6 +254,7 @@ _TRIALS: dict[str, tuple[Callable[[torch.dtype], str], tuple[str, ...]]] = {
     "move": (_try_move, MOVED),
     "masked load": (_try_masked, MOVED),
     "mask of a number": (_try_number_masked, DTYPES),
+    "loop of a loaded number": (_try_loop, ("int32", "int64")),
     "add": (_try_add, DTYPES),
     "mul": (_try_mul, DTYPES),
     "fma": (_try_fma, ("float32",)),

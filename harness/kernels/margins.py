@@ -18,6 +18,15 @@ from torch.overrides import TorchFunctionMode
 POISON = -107
 #: Elements before and behind a tensor, at least; a larger tensor has as many as it has itself.
 MARGIN = 65536
+_margin = MARGIN
+
+
+def leave_out() -> None:
+    """Have no more margins in this process: a sanitizer knows where a tensor's own memory ends."""
+    global _margin
+    _margin = 0
+
+
 _ALLOCATING = (torch.empty, torch.empty_like, torch.empty_strided)
 _ALLOCATING_METHODS = ("new_empty", "new_empty_strided")
 
@@ -66,7 +75,7 @@ def margined(tensor: torch.Tensor, name: str, poison: float | int | bool | None 
     """
     fill = poison_of(tensor.dtype) if poison is None else poison
     reach = _reach(tensor)
-    margin = max(MARGIN, reach)
+    margin = max(_margin, reach) if _margin else 0
     buffer = torch.full((reach + 2 * margin,), fill, dtype=tensor.dtype, device=tensor.device)
     view = buffer.as_strided(tensor.shape, tensor.stride(), margin)
     # Rows that lie over one another hold the same, and cannot be copied into.

@@ -48,6 +48,7 @@ def case_document(result: CaseResult) -> dict[str, Any]:
         "clauses": list(result.clauses),
         "detail": result.detail,
         "damage": harm.word if harm else None,
+        "on_card": result.on_card,
         "seconds": round(result.seconds, 6),
     }
 

@@ -26,6 +26,9 @@ _HEAVY = frozenset(
     "transformers diffusers flashinfer sgl_kernel aiter torchvision torchaudio torchao "
     "torchcodec decord av uvloop xgrammar outlines nvtx cutlass deep_gemm".split()
 )
+#: Packages of which upstream gets the real ones, as far as it asks: a stub in their place would
+#: change what is seen.
+REAL_PACKAGES = frozenset("PIL fastapi httptools httpx msgspec numpy requests zmq".split())
 
 
 class Hermetic:
@@ -38,7 +41,11 @@ class Hermetic:
         sys.dont_write_bytecode = True
 
     def load(self, needs: Needs) -> ModuleType:
-        """Return upstream's module, imported for real and sealed."""
+        """Return upstream's module, imported for real and sealed.
+
+        Raises:
+            ModuleNotFoundError: if upstream asked for one of `REAL_PACKAGES`, and it is not here.
+        """
         LEDGER.sealed = False
         LEDGER.take()
         try:
@@ -62,6 +69,8 @@ class Hermetic:
             return module
         finally:
             LEDGER.sealed = True
+            for name in sorted(self._finder.missing):
+                raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
     def decorated(self) -> Sequence[str]:
         """Return the functions that run without a decorator of upstream's."""
@@ -81,6 +90,8 @@ class _Finder(importlib.abc.MetaPathFinder):
         self._root = str(tree.root)
         self.real: set[str] = set()
         self.provided: set[str] = set()
+        #: What a stub stands for though the real one is wanted.
+        self.missing: set[str] = set()
         self._looking = False
 
     def find_spec(
@@ -95,7 +106,10 @@ class _Finder(importlib.abc.MetaPathFinder):
             return None
         if name not in self.provided and not self._asked_by_upstream():
             return None
-        if top in _HEAVY or not self._is_there(top):
+        if top in _HEAVY:
+            return _stub_spec(name)
+        if not self._is_there(top):
+            self.missing |= {top} & REAL_PACKAGES
             return _stub_spec(name)
         return None
 

@@ -30,6 +30,9 @@ def test_moves_are_trusted_and_sums_of_bfloat16_are_not() -> None:
         assert found.cells["add bfloat16"] == "-0.0 where torch has 5.0"
         assert found.lacks(["move bfloat16", "add bfloat16"]).endswith("trusted with add bfloat16")
         assert "mask has unsupported dtype" in found.cells["mask of a number float32"]
+        assert (
+            found.lacks([f"loop of a loaded number {dtype}" for dtype in ("int32", "int64")]) == ""
+        )
 
 
 def test_a_need_that_is_never_tried_is_an_error_of_ours() -> None:
