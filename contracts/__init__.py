@@ -42,6 +42,7 @@ from contracts import (
     kernel_gdn_packed,
     kernel_gdn_states,
     kernel_pack_qkv,
+    kernel_scale_shift,
     kernel_varlen_pack,
     krea2_ragged,
     lingbot_cam,
@@ -117,6 +118,7 @@ CONTRACTS = {
         kernel_varlen_pack,
         kernel_gdn_states,
         kernel_gdn_packed,
+        kernel_scale_shift,
     )
 }
 

@@ -15,6 +15,7 @@ from harness.encoder_seams import ENCODER_SEAMS
 from harness.glm_image_rows import GLM_IMAGE, RECORDS_DIM, SEEDS_DIM, SHAPE_DIM
 from harness.image_seams import IMAGE_SEAMS
 from harness.kernel_gdn_seams import KERNEL_GDN_SEAMS
+from harness.kernel_modulation_seams import MODULATION_SEAMS
 from harness.kernel_seams import KERNEL_SEAMS
 from harness.request_seams import REQUEST_SEAMS
 from harness.seam import Dim, Seam, Space, one_of, whole_number
@@ -186,6 +187,7 @@ _TABLE = (
     *ENCODER_ROUTE_SEAMS,
     *KERNEL_SEAMS,
     *KERNEL_GDN_SEAMS,
+    *MODULATION_SEAMS,
 )
 
 #: Every seam, by name.

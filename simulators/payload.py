@@ -100,6 +100,9 @@ STATES = "states"
 #: Form of a payload: slots in a pool of states, one for each request of one token, and beside
 #: them the pool and the packed batch: see `simulators.decode_batch`.
 DECODE = "decode"
+#: Form of a payload: hidden states, their scale and their shift, by position, and beside them the
+#: `constant` that is added to the scale: see `simulators.modulated_rows`.
+MODULATIONS = "modulations"
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,7 @@ from simulators.faults import (
     media_items,
     merge,
     messages,
+    modulation,
     omission,
     parts,
     placeholders,
@@ -80,6 +81,7 @@ from simulators.payload import (
     INDICES,
     MASKS,
     MEDIA,
+    MODULATIONS,
     PARTS,
     PLACEHOLDERS,
     PRECOMPUTED,
@@ -105,14 +107,14 @@ _THINGS = (
     ENCODE, PREPARED, MEDIA, ASKED_MEDIA, DESTINATIONS, INDICES, STATES, DECODE,
 )  # fmt: skip
 #: What counts by its place: none may be missing.
-_MOVED = (*_THINGS, TENSORS)
+_MOVED = (*_THINGS, TENSORS, MODULATIONS)
 
 # One row a fault: name, kind, change, forms of payload, places, picture.
 # fmt: off
 _TABLE = (
     Fault("noop", "noop", noop,
           (*_THINGS, ANSWER, REQUEST, SIZE, CAMERA, DEGREES, PROCESSED, URLS, ASSIGNED, TENSORS,
-           TALLY),
+           TALLY, MODULATIONS),
           whole,
           "[a b c] -> [a b c]", benign=True),
     Fault("omission", "omission", omission.omission, _THINGS, each, "[a b c] -> [a c]"),
@@ -342,6 +344,7 @@ _TABLE = (
     *indices.FAULTS,
     *state_slots.FAULTS,
     *decode_inputs.FAULTS,
+    *modulation.FAULTS,
     *tally.FAULTS,
 )
 # fmt: on

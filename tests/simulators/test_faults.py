@@ -24,6 +24,8 @@ from simulators.http_answer import json_answer
 from simulators.kernel_rows import honest_qkv, stamped
 from simulators.kv_chunks import honest_chunks
 from simulators.media_items import honest_media
+from simulators.modulated_rows import Sizes as BatchSizes
+from simulators.modulated_rows import honest_modulation
 from simulators.payload import (
     ANSWER,
     ASKED_MEDIA,
@@ -41,6 +43,7 @@ from simulators.payload import (
     INDICES,
     MASKS,
     MEDIA,
+    MODULATIONS,
     PARTS,
     PLACEHOLDERS,
     PRECOMPUTED,
@@ -150,6 +153,10 @@ def payload(form: str, count: int) -> Payload:
         return honest_sequences(Sizes((2, 3, 1, 2)[:count], value_heads=2), "bfloat16")
     if form == DECODE:
         return honest_decode(Batch(count))
+    if form == MODULATIONS:
+        three = honest_modulation(("frame", "token"), BatchSizes(3, 6, 2, 8))
+        ours, others = (*three.records, three.foreign[0]), (*three.foreign, three.records[0])
+        return Payload(MODULATIONS, ours[:count], others[:count], three.beside)
     if form == SIZE:
         return honest_size(64, 96)
     if form == SPLITS:
@@ -193,6 +200,9 @@ def whole(changed: Payload) -> str:
         tensors = [*changed.records, changed.beside["out"]]
         strides = [tensor.stride() for tensor in tensors]
         return repr(changed) + repr(strides)
+    if changed.form == MODULATIONS:
+        told = [t for t in changed.records if isinstance(t, torch.Tensor)]
+        return repr(changed) + repr([(t.shape, t.stride(), t.tolist()) for t in told if t.is_cpu])
     if changed.form == INDICES:
         return repr(changed) + repr([changed.beside[part].stride() for part in "qkv"])
     if changed.form in (STATES, DECODE):
