@@ -44,8 +44,6 @@ def _lacks_arithmetic(dims: Mapping[str, str], device: Device) -> str:
     return lacks(device, [f"{does} {dtype}" for does in ("move", "masked load", "add", "mul")])
 
 
-#: How a tensor is made; rows of it; all of them moved.
-_OF_EACH = ("form", "rows", "tokens", "records")
 _TWO_LIES = (
     (("mod-request-less", (1,)), ("mod-channel-less", (2,))),
     (("mod-rows-rolled", (1,)), ("mod-rows-rolled", (2,))),
@@ -54,9 +52,7 @@ _TWO_LIES = (
     (("mod-requests-swapped", (0,)), ("mod-requests-swapped", (1,))),
     (("mod-empty", (0,)), ("mod-null", (2,))),
 )
-_ALL_LAYOUTS = tuple(layout for layout in LAYOUTS if layout not in ("vector", "frame"))
-_SHIFTS = (*_ALL_LAYOUTS, "vector")
-_BOTH = ("kernel", "layer")
+_NO_FRAMES = tuple(layout for layout in LAYOUTS if layout not in ("vector", "frame"))
 
 MODULATION_SEAMS = (
     Seam(
@@ -71,13 +67,13 @@ MODULATION_SEAMS = (
         symbol="fuse_scale_shift_kernel",
         dims={
             "requests": Dim("a count of requests, 1 to 6", whole_number(1, MOST_REQUESTS), "3"),
-            "tokens": Dim("tokens of a request, 1 to 24", whole_number(1, MOST_TOKENS), "6"),
+            "tokens": Dim("tokens of a request, 1 to 24", whole_number(1, MOST_TOKENS), "4"),
             "frames": Dim("frames that they fall into, 1 to 24", whole_number(1, MOST_TOKENS), "2"),
             "width": Dim("channels, 8 to 600", whole_number(LEAST_WIDTH, 600), "16"),
             "scale": _layout("scale", "frame"),
             "shift": _layout("shift", "token"),
             "constant": Dim("0 or 1: what is added to the scale", one_of("0", "1"), "1"),
-            "entry": Dim("kernel or layer", one_of(*_BOTH), "kernel"),
+            "entry": Dim("kernel or layer", one_of("kernel", "layer"), "kernel"),
             "gpu": Dim("cuda or hip: what the platform says", one_of("cuda", "hip"), "cuda"),
             "dtype": Dim(
                 "float32, float16 or bfloat16",
@@ -88,42 +84,44 @@ MODULATION_SEAMS = (
         spaces=(
             Space({"requests": ("3",)}, composites=_TWO_LIES),
             Space(
-                {"requests": ("2",), "frames": ("3",), "entry": ("layer",), "constant": ("0",)},
-                scopes=("frames", "tokens", "records"),
+                {
+                    "requests": ("2",),
+                    "tokens": ("6",),
+                    "frames": ("3",),
+                    "constant": ("0",),
+                    "entry": ("layer",),
+                },
+                scopes=("frames", "tokens"),
             ),
-            Space({"scale": ("row",), "shift": ("row",)}, scopes=(*_OF_EACH, "layout")),
+            Space({"gpu": ("hip",), "shift": ("frame",)}, scopes=("frames", "tokens")),
+            Space(
+                {"scale": ("row",), "shift": ("row",)},
+                scopes=("form", "rows", "layout"),
+                without=("mod-n*", "mod-zeroed", "mod-elsewhere", "mod-states-*"),
+            ),
             Space(
                 {"scale": ("token",), "shift": ("token",)},
-                scopes=("rows", "tokens", "layout"),
-                without=("mod-nan", "mod-zeroed"),
+                scopes=("tokens", "layout"),
+                without=("mod-states-*",),
             ),
             Space(
-                {"gpu": ("hip",), "shift": ("frame",)},
-                scopes=("tokens", "frames", "records"),
-            ),
-            Space(
-                {
-                    "scale": ("single",),
-                    "shift": ("scalar",),
-                    "constant": ("0", "1"),
-                    "entry": _BOTH,
-                },
+                {"scale": ("single",), "shift": ("scalar",), "constant": ("0", "1")},
                 scopes=("constant",),
             ),
-            Space({"scale": _ALL_LAYOUTS, "shift": _SHIFTS}, faults=("noop",)),
+            Space({"scale": _NO_FRAMES, "shift": ("row", "token", "vector")}, faults=("noop",)),
+            Space({"scale": ("row",), "shift": _NO_FRAMES}, faults=("noop",)),
             Space(
                 {
                     "requests": ("1", "2"),
-                    "tokens": ("12",),
-                    "frames": ("1", "4", "12"),
+                    "tokens": ("3",),
+                    "frames": ("1", "3"),
                     "width": ("8", "600"),
-                    "entry": _BOTH,
                 },
                 faults=("noop",),
             ),
             Space(
-                {"dtype": ("float16", "bfloat16"), "entry": _BOTH, "scale": ("frame", "request")},
-                faults=("noop", "mod-rows-rolled", "mod-other-dtype", "substitution"),
+                {"dtype": ("float16", "bfloat16"), "scale": ("frame", "request")},
+                faults=("noop", "mod-requests-rolled", "mod-other-dtype"),
                 every_place=False,
             ),
         ),
