@@ -93,7 +93,11 @@ MODULATION_SEAMS = (
                 },
                 scopes=("frames", "tokens"),
             ),
-            Space({"gpu": ("hip",), "shift": ("frame",)}, scopes=("frames", "tokens")),
+            Space(
+                {"gpu": ("hip",), "shift": ("frame",)},
+                scopes=("frames", "tokens"),
+                without=("mod-shift-by-frames",),
+            ),
             Space(
                 {"scale": ("row",), "shift": ("row",)},
                 scopes=("form", "rows", "layout"),
@@ -122,7 +126,6 @@ MODULATION_SEAMS = (
             Space(
                 {"dtype": ("float16", "bfloat16"), "scale": ("frame", "request")},
                 faults=("noop", "mod-requests-rolled", "mod-other-dtype"),
-                every_place=False,
             ),
         ),
         count=_three,

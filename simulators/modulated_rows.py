@@ -23,7 +23,9 @@ PARTS = ("x", "scale", "shift")
 #: Requests of a batch and tokens of one, at most; columns of a row, at least.
 MOST_REQUESTS, MOST_TOKENS, LEAST_WIDTH = 6, 24, 8
 #: The one number that a scale is, or a shift, where it is one for all: ours, and another batch's.
-NUMBERS = {"scale": (2, 3), "shift": (5, 6)}
+NUMBERS = {"scale": (2, 4), "shift": (5, 6)}
+#: Whose the scale and the shift are of a row that came out as it went in.
+NO_MODULATION = "no modulation"
 _ALL = 7
 _OTHERS, _SHIFT = 8, 16
 _MIXED = 6
@@ -85,7 +87,8 @@ def places_of(layout: str, sizes: Sizes) -> Iterator[tuple[int | None, int]]:
 def owner_name(part: str, request: int | None, is_foreign: bool = False) -> str:
     """Return who owns a row, in words."""
     whose = "all" if request is None else f"request {request}"
-    return f"{'another batch: ' * is_foreign}{part} of {whose}"
+    batch = "another batch's " if is_foreign else ""
+    return f"{batch}{part} of {whose}"
 
 
 @lru_cache(maxsize=65536)
@@ -199,7 +202,7 @@ class OutputReader:
         made = tuple(row)
         if made in self._x:
             # A scale of 0 and a shift of 0 with a constant of 1, or nobody touched it.
-            return self._x[made], Origin("nothing at all", 0), Origin("nothing at all", 0)
+            return self._x[made], Origin(NO_MODULATION, 0), Origin(NO_MODULATION, 0)
         for shift, its in self._shifts.get(made[:2], []):
             factors = tuple(
                 v - s - self._constant for v, s in zip(made[2:4], shift[2:4], strict=False)

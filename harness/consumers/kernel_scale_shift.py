@@ -46,7 +46,7 @@ _DIFFUSION = "sglang.kernels.ops.diffusion"
 _PLATFORMS = ("cuda", "hip", "npu", "mps", "musa", "xpu", "cpu", "out_of_tree")
 _TUNED = "_fused_scale_shift_4d_kernel"
 #: What a token gets, in words.
-_LANES = ("the rows of request {}", "the scale over request {}", "the shift over request {}")
+_LANES = ("request {}'s x", "request {}'s scale", "request {}'s shift")
 
 
 class _OnCard(torch.Tensor):

@@ -69,6 +69,11 @@ def scale(count: int) -> Iterator[Place]:
     return iter(((_SCALE,),))
 
 
+def shift(count: int) -> Iterator[Place]:
+    """Yield the shift."""
+    return iter(((_SHIFT,),))
+
+
 def states(count: int) -> Iterator[Place]:
     """Yield the hidden states."""
     return iter(((0,),))
@@ -222,6 +227,8 @@ FAULTS = (
         "hidden states without gaps -> a request's room between them", states),
     _of("layout", "states-columns-apart", "substitution", lambda t, o: _apart(t, -1),
         "hidden states without gaps -> every second column of a larger tensor", states),
+    _of("frames", "shift-by-frames", "truncation", lambda t, o: t[:, ::2, None].contiguous(),
+        "a shift by tokens -> every second row of it, as a frame's", shift, least_dims=3),
     Fault("mod-both-zero", "substitution", both_zero, (MODULATIONS,), whole,
           "a scale and a shift -> 0 and 0, one number each", scope="constant"),
     _constant("constant-other", lambda k: 1.0 - k, "1 + scale -> 0 + scale, and back"),
