@@ -124,7 +124,7 @@ MODULATION_SEAMS = (
                 faults=("noop",),
             ),
             Space(
-                {"dtype": ("float16", "bfloat16"), "scale": ("frame", "request")},
+                {"dtype": ("float16", "bfloat16"), "scale": ("frame",)},
                 faults=("noop", "mod-requests-rolled", "mod-other-dtype"),
             ),
         ),

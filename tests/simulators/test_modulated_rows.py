@@ -41,7 +41,7 @@ def modulated(scale: str, shift: str, constant: float, sizes: Sizes = SIZES) -> 
             spread.append(tensor.expand(-1, -1, each, -1).flatten(1, 2))
         else:
             spread.append(tensor[:, None] if layout == "request" else tensor)
-    return x * (constant + spread[0]) + spread[1]
+    return torch.as_tensor(x * (constant + spread[0]) + spread[1])
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
