@@ -44,6 +44,7 @@ from contracts import (
     kernel_gdn_states,
     kernel_pack_qkv,
     kernel_rotary,
+    kernel_scale_shift,
     kernel_varlen_pack,
     krea2_ragged,
     lingbot_cam,
@@ -121,6 +122,7 @@ CONTRACTS = {
         kernel_gdn_packed,
         kernel_causal_pad,
         kernel_rotary,
+        kernel_scale_shift,
     )
 }
 

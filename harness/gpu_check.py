@@ -87,6 +87,12 @@ def _other_seams(asked: Asked) -> Part:
     return other_seams(asked)
 
 
+def _large_batches(asked: Asked) -> Part:
+    from harness.gpu_batches import large_batches
+
+    return large_batches(asked)
+
+
 def _sanitizer(asked: Asked) -> Part:
     if not asked.sanitizer:
         return Part("sanitizer", "unavailable", said=["only --sanitizer asks for it"])
@@ -104,6 +110,7 @@ PARTS: dict[str, tuple[Callable[[Asked], Part], float]] = {
     "far_rows": (_far_rows, 60),
     "kernel_seams": (_kernel_seams, 150),
     "other_seams": (_other_seams, 150),
+    "large_batches": (_large_batches, 80),
     "sanitizer": (_sanitizer, 150),
     "benchmark": (_benchmark, 80),
 }
@@ -160,7 +167,7 @@ def _run_all(asked: Asked) -> Iterator[Part]:
 
 
 def _table(part: Part) -> Iterator[str]:
-    yield f"{part.name:<12} {part.state:<13} {part.cases:>6} cases {part.seconds:>7.1f} s"
+    yield f"{part.name:<13} {part.state:<13} {part.cases:>6} cases {part.seconds:>7.1f} s"
     for said in part.said[:3]:
         yield f"    {said.strip().splitlines()[-1] if said.strip() else ''}"
     for name, figure in part.figures.items():

@@ -40,7 +40,7 @@ def _lacks(dims: Mapping[str, str], device: Device) -> str:
     if dims["entry"] != "rows":
         return ""
     dtype = dims["dtype"]
-    needs = [f"masked load {dtype}", f"cast {dtype}", "mul float32", "fma float32"]
+    needs = [f"move {dtype}", f"masked load {dtype}", f"cast {dtype}", "mul float32", "fma float32"]
     return lacks(device, needs)
 
 

@@ -16,6 +16,7 @@ from harness.glm_image_rows import GLM_IMAGE, RECORDS_DIM, SEEDS_DIM, SHAPE_DIM
 from harness.image_seams import IMAGE_SEAMS
 from harness.kernel_cache_seams import CACHE_SEAMS
 from harness.kernel_gdn_seams import KERNEL_GDN_SEAMS
+from harness.kernel_modulation_seams import MODULATION_SEAMS
 from harness.kernel_rope_seams import KERNEL_ROPE_SEAMS
 from harness.kernel_seams import KERNEL_SEAMS
 from harness.request_seams import REQUEST_SEAMS
@@ -190,6 +191,7 @@ _TABLE = (
     *KERNEL_GDN_SEAMS,
     *CACHE_SEAMS,
     *KERNEL_ROPE_SEAMS,
+    *MODULATION_SEAMS,
 )
 
 #: Every seam, by name.

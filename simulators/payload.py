@@ -106,6 +106,9 @@ CHUNKED = "chunked"
 #: Form of a payload: the angles of positions, cosines and sines of each, and beside them the rows
 #: that they turn: see `simulators.rotary_rows`.
 ANGLES = "angles"
+#: Form of a payload: hidden states, their scale and their shift, by position, and beside them the
+#: `constant` that is added to the scale: see `simulators.modulated_rows`.
+MODULATIONS = "modulations"
 
 
 @dataclass(frozen=True)

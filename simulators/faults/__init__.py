@@ -28,6 +28,7 @@ from simulators.faults import (
     media_items,
     merge,
     messages,
+    modulation,
     omission,
     parts,
     placeholders,
@@ -84,6 +85,7 @@ from simulators.payload import (
     INDICES,
     MASKS,
     MEDIA,
+    MODULATIONS,
     PARTS,
     PLACEHOLDERS,
     PRECOMPUTED,
@@ -110,14 +112,14 @@ _THINGS = (
     CHUNKED, ANGLES,
 )  # fmt: skip
 #: What counts by its place: none may be missing.
-_MOVED = (*_THINGS, TENSORS)
+_MOVED = (*_THINGS, TENSORS, MODULATIONS)
 
 # One row a fault: name, kind, change, forms of payload, places, picture.
 # fmt: off
 _TABLE = (
     Fault("noop", "noop", noop,
           (*_THINGS, ANSWER, REQUEST, SIZE, CAMERA, DEGREES, PROCESSED, URLS, ASSIGNED, TENSORS,
-           TALLY),
+           TALLY, MODULATIONS),
           whole,
           "[a b c] -> [a b c]", benign=True),
     Fault("omission", "omission", omission.omission, _THINGS, each, "[a b c] -> [a c]"),
@@ -349,6 +351,7 @@ _TABLE = (
     *decode_inputs.FAULTS,
     *chunked.FAULTS,
     *rope.FAULTS,
+    *modulation.FAULTS,
     *tally.FAULTS,
 )
 # fmt: on

@@ -27,6 +27,8 @@ from simulators.http_answer import json_answer
 from simulators.kernel_rows import honest_qkv, stamped
 from simulators.kv_chunks import honest_chunks
 from simulators.media_items import honest_media
+from simulators.modulated_rows import Sizes as BatchSizes
+from simulators.modulated_rows import honest_modulation
 from simulators.payload import (
     ANGLES,
     ANSWER,
@@ -46,6 +48,7 @@ from simulators.payload import (
     INDICES,
     MASKS,
     MEDIA,
+    MODULATIONS,
     PARTS,
     PLACEHOLDERS,
     PRECOMPUTED,
@@ -163,6 +166,10 @@ def payload(form: str, count: int) -> Payload:
         return honest_chunk(Sizes(cached=count, front=count))
     if form == ANGLES:
         return honest_angles(RotarySizes(2, count), positions=True)
+    if form == MODULATIONS:
+        three = honest_modulation(("frame", "token"), BatchSizes(3, 6, 2, 8))
+        ours, others = (*three.records, three.foreign[0]), (*three.foreign, three.records[0])
+        return Payload(MODULATIONS, ours[:count], others[:count], three.beside)
     if form == SIZE:
         return honest_size(64, 96)
     if form == SPLITS:

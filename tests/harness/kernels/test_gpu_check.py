@@ -69,6 +69,7 @@ def test_the_script_runs_in_the_interpreter(tmp_path: Path) -> None:
         "far_rows": ("unavailable", 0),
         "kernel_seams": ("unavailable", 0),
         "other_seams": ("unavailable", 0),
+        "large_batches": ("unavailable", 0),
         "sanitizer": ("unavailable", 0),
         "benchmark": ("unavailable", 0),
     }
