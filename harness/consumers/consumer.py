@@ -17,6 +17,9 @@ from harness.upstream.touches import LEDGER, Provided
 from simulators.faults import Fault, Place
 from simulators.payload import Payload
 
+#: Where an error comes from that no frame of upstream's had a part in: it is the tool's.
+_OURS = ("harness", "python")
+
 
 @dataclass(frozen=True)
 class Lie:
@@ -112,6 +115,8 @@ def _outcome_of(upstream: Upstream, call: Callable[[], Output]) -> Outcome:
     unsure = [*LEDGER.take(), *_stubs_in(output.value)]
     if raised is not None and ("Stub" in raised.message or "BaseException" in raised.message):
         unsure.append(f"a stub had a part in {raised.type}: {raised.message}")
+    if raised is not None and not raised.frames and raised.origin in _OURS:
+        unsure.append(f"the tool failed, and not upstream: {raised.type}: {raised.message}")
     if raised is not None and raised.type == "NameError" and _names_hidden(raised.message):
         unsure.append(f"a stub was looked for where it cannot be found: {raised.message}")
     if raised is not None and raised.type == "OutOfMemoryError":

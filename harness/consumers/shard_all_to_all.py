@@ -112,16 +112,16 @@ def _read(rank: int, made: torch.Tensor, told: Sequence[Told], dims: Mapping[str
     if rows.ndim == 4:
         wants = [Stretch(Whose(_SEQUENCE, tokens.start), len(tokens))]
         for place, head in enumerate(heads):
-            has = _of_head(rows, place, named(head))
+            has = _of_head(rows, place, named(head), width)
             found += spans_between(f"rank {rank}", wants, has, "rows")
     return Output(tuple(found), facts, made)
 
 
-def _of_head(rows: torch.Tensor, place: int, head: str) -> list[Stretch]:
+def _of_head(rows: torch.Tensor, place: int, head: str, width: int) -> list[Stretch]:
     if place >= rows.shape[2]:
         return []
 
     def called(owner: int | str) -> str:
         return _SEQUENCE if owner == head else str(owner)
 
-    return provenance(rows.shape[3]).stretches(rows[0, :, place], called)
+    return provenance(width).stretches(rows[0, :, place], called)

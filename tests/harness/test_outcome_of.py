@@ -1,0 +1,64 @@
+"""How a call into upstream ended, and whose error it was."""
+
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from harness.consumers.consumer import Output, outcome_of
+from harness.outcome import Ending
+
+UPSTREAM = """
+def fails():
+    raise IndexError("upstream's")
+
+def asks(other):
+    return other()
+"""
+
+
+@pytest.fixture
+def loaded(tmp_path: Path) -> tuple[Any, Any]:
+    """Return a module of upstream's, and what says where its tree is."""
+    file = tmp_path / "sglang" / "module.py"
+    file.parent.mkdir()
+    file.write_text(UPSTREAM)
+    module = SimpleNamespace()
+    exec(compile(UPSTREAM, str(file), "exec"), module.__dict__)
+    return module, SimpleNamespace(tree=SimpleNamespace(root=tmp_path))
+
+
+def ours() -> Output:
+    """Fail, as a reader of an output could."""
+    raise IndexError("a column that there is not")
+
+
+def test_an_error_of_upstreams_is_its_own(loaded: tuple[Any, Any]) -> None:
+    """With the frame that it was raised in."""
+    module, upstream = loaded
+
+    outcome = outcome_of(upstream, module.fails)
+
+    assert (outcome.ending, outcome.unsure) == (Ending.RAISED, ())
+    assert outcome.raised is not None
+    assert [frame[2] for frame in outcome.raised.frames] == ["fails"]
+
+
+def test_what_upstream_called_may_fail_for_it(loaded: tuple[Any, Any]) -> None:
+    """A provided function that gets what it cannot take, say."""
+    module, upstream = loaded
+
+    assert outcome_of(upstream, lambda: module.asks(ours)).unsure == ()
+
+
+@pytest.mark.parametrize("call", [ours, lambda: [][1]], ids=["a reader", "python"])
+def test_an_error_without_upstream_is_the_tools(
+    loaded: tuple[Any, Any], call: Callable[[], Output]
+) -> None:
+    """It is no verdict on upstream."""
+    outcome = outcome_of(loaded[1], call)
+
+    (said,) = outcome.unsure
+    assert said.startswith("the tool failed, and not upstream: IndexError: ")
