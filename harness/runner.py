@@ -126,7 +126,7 @@ def check(
         source: A release, a path, `git:PATH@REF` or `installed`.
         selection: Which seams and faults.
         device: One of `harness.device.CHOICES`.
-        workers: How many processes; as many as cores by default.
+        workers: How many processes; one more than cores by default.
         progress: Told how many cases of how many are done.
         say: Told what is being done before the first case runs.
 
@@ -168,8 +168,9 @@ def run_cases(
     results: list[CaseResult] = []
     if runnable:
         before = _fingerprint(tree)
-        # A worker is worth its start from some ten cases on.
-        count = min(workers or os.cpu_count() or 1, len(runnable) // 8 + 1)
+        # A worker is worth its start from some ten cases on; while one waits for ranks that wait
+        # for one another, the core is another's.
+        count = min(workers or (os.cpu_count() or 1) + 1, len(runnable) // 8 + 1)
         with Pool(tree, choose(device), count) as pool:
             results = pool.run(runnable, progress, whole)
         if _fingerprint(tree) != before:
