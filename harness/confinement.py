@@ -53,6 +53,31 @@ class Children:
 children = Children()
 
 
+class Kept:
+    """The folder in which the harness keeps what it made of upstream's source, for one run."""
+
+    def __init__(self) -> None:
+        self.folder: Path | None = None
+        self._may_write = False
+
+    @contextlib.contextmanager
+    def writing(self) -> Iterator[None]:
+        """Allow the harness to write there meanwhile; upstream's code never may."""
+        self._may_write = True
+        try:
+            yield
+        finally:
+            self._may_write = False
+
+    def allows(self, path: Any) -> bool:
+        """Return whether a path may be written now because it lies in this folder."""
+        return self._may_write and self.folder is not None and _below(path, self.folder)
+
+
+#: A process has one confinement, and so one such folder.
+kept = Kept()
+
+
 class Refused(BaseException):
     """Upstream's code tried to leave the worker's folder or the machine."""
 
@@ -85,7 +110,7 @@ def _hook(folder: Path, programs: Collection[str]) -> Callable[[str, tuple[Any, 
         if event == "open":
             path, mode, flags = args
             writes = bool(flags & _WRITING) if isinstance(flags, int) else _writes(mode)
-            if writes and not _below(path, folder):
+            if writes and not _below(path, folder) and not kept.allows(path):
                 _refuse(f"write {path}")
         elif event in ("socket.connect", "socket.sendto", "socket.sendmsg"):
             if args[1] is not None and not _is_loopback(args[1], folder):
@@ -96,7 +121,7 @@ def _hook(folder: Path, programs: Collection[str]) -> Callable[[str, tuple[Any, 
                 _refuse(f"look up {host[0]}")
         elif event in _PATH_EVENTS:
             paths = [p for p in args if isinstance(p, str | bytes | os.PathLike)]
-            outside = [p for p in paths if not _below(p, folder)]
+            outside = [p for p in paths if not _below(p, folder) and not kept.allows(p)]
             if outside:
                 _refuse(f"{event} {os.fsdecode(outside[0])}")
         elif event == "sqlite3.connect":

@@ -151,7 +151,9 @@ class Pool:
         folder.mkdir()
         is_kernel = SEAMS[seam].kernel
         known = trust() if self._device.interprets(is_kernel) else None
-        setup = Setup(self._tree, self._device, is_kernel, known, Path.cwd(), folder)
+        shared = Path(self._folder.name, _KEPT)
+        shared.mkdir(exist_ok=True)
+        setup = Setup(self._tree, self._device, is_kernel, known, Path.cwd(), folder, shared)
         context: BaseContext = self._context
         if self._tree.mode == INSTALLED and self._device.interprets(is_kernel):
             # The fork server has imported upstream, and Triton with it, to be compiled.
@@ -285,6 +287,8 @@ class _Worker:
         self.connection.close()
 
 
+#: Folder of what workers share; theirs have numbers.
+_KEPT = "made-of-source"
 #: What the running fork server has imported; empty before there is one.
 _served: list[str] = []
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from harness import given_faults
 from harness.bench import Bench, lacking_package
 from harness.case import Case
-from harness.confinement import COMPILERS, confine
+from harness.confinement import COMPILERS, confine, kept
 from harness.device import NATIVE, Device
 from harness.kernels.trust import Trust, tell
 from harness.outcome import Outcome
@@ -40,6 +40,8 @@ class Setup:
     cwd: Path
     #: The worker's own folder; the stack of a hang is written into it.
     folder: Path
+    #: Where all workers of the run keep what they made of upstream's source.
+    kept: Path
 
 
 @dataclass(frozen=True)
@@ -97,6 +99,7 @@ def work(connection: Connection, setup: Setup) -> None:
         faulthandler.register(signal.SIGUSR1, file=stack, all_threads=True)
         # A kernel is compiled as it is launched, by programs that are no part of this process.
         is_compiled = setup.is_kernel and setup.device.kernels == NATIVE
+        kept.folder = setup.kept
         confine(setup.folder, COMPILERS if is_compiled else ())
         bench = Bench(setup.tree, setup.device.of(setup.is_kernel))
         batch: list[Job]

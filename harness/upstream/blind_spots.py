@@ -9,28 +9,53 @@ identity test or `callable` on a stub refuses the module.
 import ast
 from collections.abc import Sequence
 from types import ModuleType
+from typing import NamedTuple
 
 from harness.upstream.stubs import Inherited, StubType, is_stub, stub_error
 from harness.upstream.touches import NotProvided
 
 
-def close(module: ModuleType, source: str) -> None:
+class Spots(NamedTuple):
+    """What is asked in one source that a stub cannot notice; plain values, that can be kept."""
+
+    #: Names asked of `super()`.
+    asked: tuple[str, ...]
+    #: Names caught as exceptions.
+    caught: tuple[str, ...]
+    #: Names tested by identity or `callable`, each with its line.
+    tested: tuple[tuple[str, int], ...]
+
+
+def spots_of(source: str) -> Spots:
+    """Return the blind spots of a source.
+
+    Raises:
+        SyntaxError: if it is no Python.
+    """
+    nodes = list(ast.walk(ast.parse(source)))
+    asked = {name for node in nodes for name in (*_by_attribute(node), *_by_text(node))}
+    caught = [name for node in nodes for name in _caught(node)]
+    tested = [(name, getattr(node, "lineno", 0)) for node in nodes for name in _unseen(node)]
+    return Spots(tuple(sorted(asked)), tuple(caught), tuple(tested))
+
+
+def close(module: ModuleType, spots: Spots) -> None:
     """Close the blind spots of one module that was just executed.
 
     Raises:
         NotProvided: if the module tests a stub by identity or by `callable`; the text names the
             stub, so that its consumer can provide it.
     """
-    nodes = list(ast.walk(ast.parse(source)))
-    _catch(module, nodes)
-    _inherit(module, nodes)
-    for node in nodes:
-        for name in _unseen(node):
-            if is_stub(_value(module, name)):
-                raise NotProvided(
-                    f"{module.__name__} line {node.lineno} asks of the stub {name} what a stub "  # type: ignore[attr-defined]
-                    "cannot notice: the consumer must provide it"
-                )
+    for name in spots.caught:
+        if is_stub(_value(module, name)):
+            module.__dict__[name] = stub_error(name, module.__name__)
+    _inherit(module, spots.asked)
+    for name, line in spots.tested:
+        if is_stub(_value(module, name)):
+            raise NotProvided(
+                f"{module.__name__} line {line} asks of the stub {name} what a stub "
+                "cannot notice: the consumer must provide it"
+            )
 
 
 def _value(module: ModuleType, name: str) -> object:
@@ -49,14 +74,21 @@ def _unseen(node: ast.AST) -> list[str]:
     return []
 
 
-def _catch(module: ModuleType, nodes: Sequence[ast.AST]) -> None:
-    for node in nodes:
-        if not isinstance(node, ast.ExceptHandler) or node.type is None:
-            continue
-        parts = node.type.elts if isinstance(node.type, ast.Tuple) else [node.type]
-        for part in parts:
-            if isinstance(part, ast.Name) and is_stub(_value(module, part.id)):
-                module.__dict__[part.id] = stub_error(part.id, module.__name__)
+def _caught(node: ast.AST) -> list[str]:
+    if not isinstance(node, ast.ExceptHandler) or node.type is None:
+        return []
+    parts = node.type.elts if isinstance(node.type, ast.Tuple) else [node.type]
+    return [part.id for part in parts if isinstance(part, ast.Name)]
+
+
+def _by_attribute(node: ast.AST) -> list[str]:
+    is_asked = (
+        isinstance(node, ast.Attribute)
+        and isinstance(node.value, ast.Call)
+        and isinstance(node.value.func, ast.Name)
+        and node.value.func.id == "super"
+    )
+    return [node.attr] if is_asked and isinstance(node, ast.Attribute) else []
 
 
 def _by_text(node: ast.AST) -> list[str]:
@@ -72,20 +104,12 @@ def _by_text(node: ast.AST) -> list[str]:
     return [what.value]
 
 
-def _inherit(module: ModuleType, nodes: Sequence[ast.AST]) -> None:
-    asked = {
-        node.attr
-        for node in nodes
-        if isinstance(node, ast.Attribute)
-        and isinstance(node.value, ast.Call)
-        and isinstance(node.value.func, ast.Name)
-        and node.value.func.id == "super"
-    } | {name for node in nodes for name in _by_text(node)}
+def _inherit(module: ModuleType, asked: Sequence[str]) -> None:
     for value in list(module.__dict__.values()):
         if not isinstance(value, StubType) or is_stub(value):
             continue
         for base in type.mro(value):
             if isinstance(base, StubType) and is_stub(base):
-                for name in asked - {"__init__"}:
+                for name in set(asked) - {"__init__"}:
                     if name not in type.__getattribute__(base, "__dict__"):
                         type.__setattr__(base, name, Inherited(name))

@@ -11,11 +11,11 @@ import importlib.machinery
 import importlib.util
 import sys
 from collections.abc import Sequence
-from pathlib import Path
-from types import FrameType, ModuleType
+from types import CodeType, FrameType, ModuleType
 from typing import Any
 
 from harness.upstream import blind_spots, stub_names
+from harness.upstream.compiled import made_of
 from harness.upstream.loading import Needs
 from harness.upstream.source import Tree
 from harness.upstream.stubs import StubModule
@@ -145,10 +145,17 @@ class _Finder(importlib.abc.MetaPathFinder):
 class _RealLoader(importlib.machinery.SourceFileLoader):
     """Runs upstream's file, then closes what its stubs could not notice."""
 
+    def get_code(self, fullname: str) -> CodeType:
+        """Return the code of the file, made once for all workers of a run."""
+        return self._made()[0]
+
     def exec_module(self, module: ModuleType) -> None:
         stub_names.prepare(module)
         super().exec_module(module)
-        blind_spots.close(module, Path(self.path).read_text(encoding="utf-8"))
+        blind_spots.close(module, self._made()[1])
+
+    def _made(self) -> tuple[CodeType, blind_spots.Spots]:
+        return made_of(self.path, self.get_data(self.path))
 
 
 class _StubLoader(importlib.abc.Loader):
