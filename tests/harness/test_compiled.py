@@ -1,4 +1,4 @@
-"""What is made of a source once is what every worker gets, and nothing else may be written there."""
+"""What is made of a source once is what every worker gets; nothing else may be written there."""
 
 import marshal
 import subprocess
@@ -36,7 +36,7 @@ def test_a_source_says_what_a_stub_cannot_notice() -> None:
     """Names asked of `super()`, caught, and tested by identity, with their lines."""
     _, spots = made_of("ours.py", SOURCE)
 
-    assert spots == Spots(("more", "run"), ("Missing",), (("Nothing", 9),))
+    assert spots == Spots(("more", "run"), ("Missing",), (("self", 9), ("Nothing", 9)))
 
 
 def test_the_second_worker_gets_what_the_first_one_made(folder: Path) -> None:
