@@ -17,8 +17,10 @@ from harness.upstream.touches import LEDGER, Provided
 from simulators.faults import Fault, Place
 from simulators.payload import Payload
 
-#: Where an error comes from that no frame of upstream's had a part in: it is the tool's.
-_OURS = ("harness", "python")
+#: Where the tool stands, and that part of it where an error may be upstream's all the same: what
+#: is compiled has no frame where it is called.
+_TOOL = Path(__file__).parents[2]
+_CALLING = _TOOL / "harness" / "consumers"
 
 
 @dataclass(frozen=True)
@@ -102,7 +104,7 @@ def outcome_of(upstream: Upstream, call: Callable[[], Output]) -> Outcome:
 
 def _outcome_of(upstream: Upstream, call: Callable[[], Output]) -> Outcome:
     LEDGER.take()
-    output, raised = Output(), None
+    output, raised, is_tools = Output(), None, False
     try:
         output = call()
     except KeyboardInterrupt:
@@ -111,11 +113,11 @@ def _outcome_of(upstream: Upstream, call: Callable[[], Output]) -> Outcome:
         LEDGER.take()
         return Outcome(Ending.RAISED, lacks=str(error), past_checks=error.past_checks)
     except BaseException as error:  # noqa: BLE001 - whatever upstream ends in is the finding
-        raised = _raised(error, upstream)
+        raised, is_tools = _raised(error, upstream), _is_tools(error)
     unsure = [*LEDGER.take(), *_stubs_in(output.value)]
     if raised is not None and ("Stub" in raised.message or "BaseException" in raised.message):
         unsure.append(f"a stub had a part in {raised.type}: {raised.message}")
-    if raised is not None and not raised.frames and raised.origin in _OURS:
+    if raised is not None and not raised.frames and is_tools:
         unsure.append(f"the tool failed, and not upstream: {raised.type}: {raised.message}")
     if raised is not None and raised.type == "NameError" and _names_hidden(raised.message):
         unsure.append(f"a stub was looked for where it cannot be found: {raised.message}")
@@ -142,6 +144,13 @@ def _raised(error: BaseException, upstream: Upstream) -> Raised:
     )
     last = frames[-1].filename if frames else ""
     return Raised(type(error).__name__, str(error), _origin(last, root), ours)
+
+
+def _is_tools(error: BaseException) -> bool:
+    frames = traceback.extract_tb(error.__traceback__)
+    last = Path(frames[-1].filename) if frames else Path()
+    ours = any(last.is_relative_to(_TOOL / name) for name in ("harness", "simulators"))
+    return ours and not last.is_relative_to(_CALLING)
 
 
 def _origin(file: str, root: str) -> str:

@@ -1,6 +1,5 @@
 """How a call into upstream ended, and whose error it was."""
 
-from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -9,6 +8,7 @@ import pytest
 
 from harness.consumers.consumer import Output, outcome_of
 from harness.outcome import Ending
+from simulators.encoder import sizes_of
 
 UPSTREAM = """
 def fails():
@@ -53,12 +53,19 @@ def test_what_upstream_called_may_fail_for_it(loaded: tuple[Any, Any]) -> None:
     assert outcome_of(upstream, lambda: module.asks(ours)).unsure == ()
 
 
-@pytest.mark.parametrize("call", [ours, lambda: [][1]], ids=["a reader", "python"])
-def test_an_error_without_upstream_is_the_tools(
-    loaded: tuple[Any, Any], call: Callable[[], Output]
-) -> None:
-    """It is no verdict on upstream."""
-    outcome = outcome_of(loaded[1], call)
+def mistaken() -> Output:
+    """Fail inside of a simulator."""
+    sizes_of(2, "1,2,3")
+    return Output()
 
-    (said,) = outcome.unsure
-    assert said.startswith("the tool failed, and not upstream: IndexError: ")
+
+def test_an_error_at_the_call_may_be_upstreams(loaded: tuple[Any, Any]) -> None:
+    """What is compiled has no frame."""
+    assert outcome_of(loaded[1], ours).unsure == ()
+
+
+def test_an_error_inside_of_the_tool_is_the_tools(loaded: tuple[Any, Any]) -> None:
+    """It is no verdict on upstream."""
+    assert outcome_of(loaded[1], mistaken).unsure == (
+        "the tool failed, and not upstream: ValueError: 3 pictures for 2",
+    )
