@@ -197,7 +197,8 @@ def retyped(guard: Guard, statement: str) -> str:
 
 def run(tree: Path, lines: Iterable[str]) -> list[CaseResult]:
     """Return the results of some cases."""
-    return run_cases(find(str(tree)), [parse(line) for line in lines])
+    # Each seam has few cases here: a third worker would load upstream once more, for nothing.
+    return run_cases(find(str(tree)), [parse(line) for line in lines], workers=2)
 
 
 def unlike(
